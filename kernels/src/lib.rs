@@ -1,1 +1,6 @@
-//! Numbers only.
+//! Numbers only: what does one distribution say about another, and at what cost? Functions on slices,
+//! without a tensor library; nothing here knows models, messages or files.
+
+pub mod reverse_kl;
+
+pub use reverse_kl::{Blocking, Divergence, HeadError, HeadInput, Options, Weight, reverse_kl};
