@@ -1,6 +1,6 @@
 //! How is an RGB picture resized so that every byte equals the reference's?
 //!
-//! The filter is separable: rows first, rounded to bytes, then columns, in integer arithmetic throughout, so the
+//! The filter is separable: one axis, rounded to bytes, then the other, in integer arithmetic throughout, so the
 //! result does not depend on the machine or on the number of threads.
 
 use super::RgbImage;
@@ -57,6 +57,8 @@ pub fn resize(
     let from_row = from_width as usize * CHANNELS;
     let to_row = width as usize * CHANNELS;
     let source = picture.as_raw();
+    let vertical_first = resizer == Resizer::Pil
+        && shrinks_mostly_in_height((from_width, from_height), (width, height));
 
     let mut bytes = vec![0u8; to_row * height as usize];
     bytes
@@ -71,6 +73,11 @@ pub fn resize(
             };
             let input = &source[first * from_row..end * from_row];
             match (&columns, &rows) {
+                (Some(columns), Some(rows)) if vertical_first => {
+                    let mut between = vec![0u8; count * from_row];
+                    vertical(input, first, &mut between, top, from_row, rows);
+                    horizontal(&between, from_row, out, to_row, columns);
+                }
                 (Some(columns), Some(rows)) => {
                     let mut between = vec![0u8; (end - first) * to_row];
                     horizontal(input, from_row, &mut between, to_row, columns);
@@ -88,6 +95,14 @@ pub fn resize(
             height: height.into(),
         }),
     }
+}
+
+/// Whether Pillow resizes columns before rows, which changes the rounding between the passes. Found by comparing both
+/// orders with Pillow 13.0.0 on thousands of sizes; earlier versions (12.0.0 checked) always begin with rows.
+fn shrinks_mostly_in_height(from: (u32, u32), to: (u32, u32)) -> bool {
+    let lost = |from: u32, to: u32| i64::from(from) - i64::from(to);
+    let (width, height) = (lost(from.0, to.0), lost(from.1, to.1));
+    height > 0 && height > 2 * width
 }
 
 /// First and one past the last input row that output rows `top..top + count` read.

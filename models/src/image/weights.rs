@@ -79,11 +79,6 @@ impl Weights {
         }
     }
 
-    /// Number of output pixels.
-    pub(super) fn len(&self) -> usize {
-        self.spans.len()
-    }
-
     /// First input pixel of output `i`, and the weights of it and its successors.
     pub(super) fn at(&self, i: usize) -> (usize, &[i32]) {
         let (first, len) = self.spans[i];
@@ -131,7 +126,6 @@ mod tests {
         ] {
             for resizer in [Resizer::Torchvision, Resizer::Pil] {
                 let weights = Weights::new(input, output, resizer);
-                assert_eq!(weights.len(), output);
                 for i in 0..output {
                     let (first, w) = weights.at(i);
                     assert!(!w.is_empty() && first + w.len() <= input);
