@@ -5,22 +5,27 @@
 //! processor, except that special-token literals count only where the template wrote them.
 
 mod clock;
+mod cuts;
 mod encoded;
 mod error;
+mod guards;
 mod literals;
 mod parts;
 mod prompter;
 mod python;
+mod rendering;
 mod sentinel;
+mod settle;
 mod shape;
 mod spans;
 mod special;
 mod template;
+mod trial;
 
 pub use encoded::Encoded;
 pub use error::PromptError;
 pub use parts::Chat;
 pub use prompter::{CallOpening, Prompter};
-pub use spans::{Cut, PartSpan, Rendering};
+pub use rendering::{Cut, PartSpan, Rendering};
 pub use special::SpecialTokens;
 pub use template::ChatTemplate;

@@ -8,9 +8,10 @@ use tokenizers::{PostProcessorWrapper, Tokenizer};
 use super::encoded::{Encoded, encode};
 use super::error::PromptError;
 use super::parts::{Chat, escape};
-use super::spans::{Cut, Renderer, Rendering};
+use super::rendering::{Cut, Rendering};
 use super::special::{AddedTokens, SpecialTokens};
 use super::template::ChatTemplate;
+use super::trial::Renderer;
 
 /// A checkpoint's tokenizer and chat template. Immutable, shareable between threads.
 #[derive(Debug)]
