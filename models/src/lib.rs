@@ -1,3 +1,4 @@
 //! Models.
 
 pub mod image;
+pub mod prompt;

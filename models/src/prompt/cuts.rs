@@ -1,0 +1,86 @@
+//! Where does a piece of a part stand? (the reasoning between think tags, a paragraph)
+
+use std::ops::Range;
+
+use super::error::PromptError;
+use super::rendering::Cut;
+use super::shape::{trim, trims};
+use super::trial::{Mark, Renderer, Seen, Trial};
+
+impl Renderer<'_> {
+    /// Finds the requested pieces beside the marks of the parts.
+    pub(super) fn locate(
+        &self,
+        cuts: &[Cut],
+        marks: &[Mark],
+    ) -> Result<Vec<Option<Range<usize>>>, PromptError> {
+        let mut wanted = Vec::with_capacity(cuts.len());
+        for cut in cuts {
+            let fail = |reason| PromptError::cut(&cut.pointer, &cut.range, reason);
+            let found = self.input.leaves.iter().enumerate();
+            let found = found
+                .into_iter()
+                .find(|(_, leaf)| leaf.pointer == cut.pointer);
+            let (leaf, text) = found.ok_or_else(|| fail("no such part in the chat"))?;
+            match text.text.get(cut.range.clone()) {
+                None => return Err(fail("not a range of the part's string")),
+                Some("") => return Err(fail("the range is empty")),
+                Some(_) => wanted.push((leaf, cut.range.clone())),
+            }
+        }
+        let with = |ranges: &[(usize, Range<usize>)]| {
+            let mut all = marks.to_vec();
+            for (leaf, range) in ranges {
+                all.extend([range.start, range.end].map(|at| Mark { leaf: *leaf, at }));
+            }
+            all
+        };
+        let read = |trial: &Trial, i: usize| trial.pair(marks.len() + 2 * i);
+        let is_good = |trial: &Trial, n: usize| {
+            (0..n).all(|i| matches!(read(trial, i), Seen::Not | Seen::Once(_)))
+        };
+        let mut trial = self.trial(&with(&wanted));
+        if !trial
+            .as_ref()
+            .is_some_and(|trial| is_good(trial, wanted.len()))
+        {
+            for (cut, slot) in cuts.iter().zip(&mut wanted) {
+                let text = self
+                    .leaf(slot.0)
+                    .map(|leaf| leaf.text.as_str())
+                    .unwrap_or_default();
+                let raw = slot.1.clone();
+                let candidates = trims().map(|(left, right)| trim(text, &raw, left, right));
+                let fits = |range: &Range<usize>| {
+                    let trial = self.trial(&with(&[(slot.0, range.clone())]));
+                    trial.is_some_and(|trial| is_good(&trial, 1))
+                };
+                let fitting = candidates.into_iter().find(fits);
+                slot.1 = fitting.ok_or_else(|| {
+                    PromptError::cut(
+                        &cut.pointer,
+                        &cut.range,
+                        "the template allows no mark around it",
+                    )
+                })?;
+            }
+            trial = self.trial(&with(&wanted));
+        }
+        let trial = trial.filter(|trial| is_good(trial, wanted.len()));
+        let Some(trial) = trial else {
+            return match cuts.first() {
+                Some(cut) => Err(PromptError::cut(
+                    &cut.pointer,
+                    &cut.range,
+                    "the cuts disturb each other",
+                )),
+                None => Ok(Vec::new()),
+            };
+        };
+        let spans = (0..wanted.len()).map(|i| match read(&trial, i) {
+            Seen::Once(span) => Some(span),
+            _ => None,
+        });
+        Ok(spans.collect())
+    }
+}

@@ -1,0 +1,201 @@
+//! Are text and token ids those of transformers? (golden file: tests/golden/prompt.py)
+//!
+//! The Qwen3-VL template and the Qwen3 tokenizer are not part of this repository. The template is read from
+//! `SPARE_QWEN3_TEMPLATE` (default `../shared/templates/qwen3-vl-instruct.jinja`), the tokenizer from
+//! `SPARE_QWEN3_TOKENIZER` (default `target/qwen3-tokenizer/tokenizer.json`, see `.ci/fetch-tokenizer`). Without them
+//! their tests print a line and pass; with `SPARE_REQUIRE_FETCHED=1` they fail.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use spare_models::prompt::{Chat, Prompter, SpecialTokens};
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap()
+        .to_owned()
+}
+
+fn golden() -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/prompt.json");
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect()
+}
+
+fn board() -> Prompter {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("pretrained/board");
+    let read = |name: &str| fs::read(folder.join(name)).unwrap();
+    let template = String::from_utf8(read("chat_template.jinja")).unwrap();
+    let tokens = SpecialTokens::from_config(&read("tokenizer_config.json")).unwrap();
+    Prompter::new(&read("tokenizer.json"), &template, &tokens).unwrap()
+}
+
+/// A file that a test run may lack.
+fn fetched(variable: &str, default: &str) -> Option<PathBuf> {
+    let path = std::env::var_os(variable).map_or_else(|| repository().join(default), PathBuf::from);
+    if path.exists() {
+        return Some(path);
+    }
+    let message = format!(
+        "{} is absent (set {variable}, or run .ci/fetch-tokenizer)",
+        path.display()
+    );
+    assert!(
+        std::env::var_os("SPARE_REQUIRE_FETCHED").is_none_or(|v| v != "1"),
+        "{message}"
+    );
+    eprintln!("skipped: {message}");
+    None
+}
+
+fn qwen3_tokenizer() -> Option<(Vec<u8>, Vec<u8>)> {
+    let path = fetched(
+        "SPARE_QWEN3_TOKENIZER",
+        "target/qwen3-tokenizer/tokenizer.json",
+    )?;
+    let config = fs::read(path.with_file_name("tokenizer_config.json")).unwrap();
+    Some((fs::read(path).unwrap(), config))
+}
+
+fn qwen3_vl() -> Option<Prompter> {
+    let template = fetched(
+        "SPARE_QWEN3_TEMPLATE",
+        "../shared/templates/qwen3-vl-instruct.jinja",
+    )?;
+    let template = fs::read_to_string(template).unwrap();
+    let (tokenizer, config) = qwen3_tokenizer()?;
+    let hashes = &golden()["sha256"];
+    assert_eq!(
+        hashes["qwen3_vl_template"],
+        json!(sha256(template.as_bytes()))
+    );
+    assert_eq!(hashes["qwen3_tokenizer"], json!(sha256(&tokenizer)));
+    let tokens = SpecialTokens::from_config(&config).unwrap();
+    let prompter = Prompter::new(&tokenizer, &template, &tokens).unwrap();
+    assert_eq!(
+        json!(prompter.template().hash()),
+        hashes["qwen3_vl_template"]
+    );
+    Some(prompter)
+}
+
+/// The tokenizer's own template: Thinking-type, text only.
+fn qwen3_text() -> Option<Prompter> {
+    let (tokenizer, config) = qwen3_tokenizer()?;
+    let json: Value = serde_json::from_slice(&config).unwrap();
+    let template = json["chat_template"].as_str().unwrap();
+    assert_eq!(
+        golden()["sha256"]["qwen3_text_template"],
+        json!(sha256(template.as_bytes()))
+    );
+    let tokens = SpecialTokens::from_config(&config).unwrap();
+    Some(Prompter::new(&tokenizer, template, &tokens).unwrap())
+}
+
+/// Checks every conversation of one golden set; gives the number checked.
+fn check(prompter: &Prompter, set: &str) -> usize {
+    let golden = golden();
+    let cases = golden["cases"].as_array().unwrap();
+    let expected = golden["golden"][set].as_array().unwrap();
+    for wanted in expected {
+        let name = wanted["case"].as_str().unwrap();
+        let case = cases
+            .iter()
+            .find(|case| case["name"] == wanted["case"])
+            .unwrap();
+        let chat = Chat {
+            messages: case["messages"].as_array().unwrap().clone(),
+            tools: case["tools"].as_array().unwrap().clone(),
+            add_generation_prompt: case["add_generation_prompt"].as_bool().unwrap(),
+            ..Chat::default()
+        };
+        let rendering = prompter
+            .render(&chat)
+            .unwrap_or_else(|e| panic!("{set}, {name}: {e}"));
+        if let Some(text) = wanted["text"].as_str() {
+            assert_eq!(rendering.text, text, "{set}, {name}");
+        }
+        assert_eq!(
+            json!(sha256(rendering.text.as_bytes())),
+            wanted["sha256"],
+            "{set}, {name}: {}",
+            rendering.text
+        );
+        let pictures: Vec<usize> = serde_json::from_value(case["picture_tokens"].clone()).unwrap();
+        let encoded = prompter.encode(&rendering, &pictures).unwrap();
+        let ids: Vec<u32> = serde_json::from_value(wanted["ids"].clone()).unwrap();
+        assert_eq!(encoded.ids, ids, "{set}, {name}");
+        let lengths: Vec<usize> = encoded.pictures.iter().map(|p| p.len()).collect();
+        assert_eq!(lengths, pictures, "{set}, {name}");
+        check_spans(&chat, &rendering, name);
+        check_offsets(&encoded, name);
+    }
+    expected.len()
+}
+
+/// Every part, shown or hidden, is accounted for, and a shown one stands where its span says.
+fn check_spans(chat: &Chat, rendering: &spare_models::prompt::Rendering, name: &str) {
+    let root = json!({"messages": chat.messages, "tools": chat.tools});
+    for part in &rendering.parts {
+        let text = root.pointer(&part.pointer).unwrap().as_str().unwrap();
+        let piece = &text[part.trimmed.clone()];
+        let shown = &rendering.text[part.span.clone()];
+        let dumped = part.pointer.contains("/arguments/") || part.pointer.starts_with("/tools/");
+        let escaped = serde_json::to_string(piece).unwrap();
+        let expected = if dumped {
+            &escaped[1..escaped.len() - 1]
+        } else {
+            piece
+        };
+        assert_eq!(shown, expected, "{name} {}", part.pointer);
+    }
+    assert!(
+        rendering
+            .parts
+            .windows(2)
+            .all(|w| w[0].span.end <= w[1].span.start),
+        "{name}"
+    );
+}
+
+fn check_offsets(encoded: &spare_models::prompt::Encoded, name: &str) {
+    assert_eq!(encoded.ids.len(), encoded.offsets.len());
+    let mut end = 0;
+    for token in &encoded.offsets {
+        assert!(
+            token.start <= end && token.end >= end && !token.is_empty(),
+            "{name}: {token:?} after {end}"
+        );
+        end = token.end;
+    }
+    assert_eq!(end, encoded.text.len(), "{name}");
+}
+
+#[test]
+fn board_ids_equal_transformers() {
+    assert_eq!(check(&board(), "board"), 14);
+}
+
+#[test]
+fn qwen3_vl_instruct_ids_equal_transformers() {
+    if let Some(prompter) = qwen3_vl() {
+        assert_eq!(check(&prompter, "qwen3_vl"), 15);
+    }
+}
+
+#[test]
+fn qwen3_thinking_type_ids_equal_transformers() {
+    if let Some(prompter) = qwen3_text() {
+        assert_eq!(check(&prompter, "qwen3_text"), 12);
+    }
+}
