@@ -1,4 +1,25 @@
-//! Models.
+//! Weights and a prepared prompt in, hidden states out.
+//!
+//! Which model is it and what does it compute? This crate knows no message roles, opens no files but checkpoints and
+//! takes no decisions: [`load`] reads a checkpoint folder strictly, [`Qwen3Vl::encode_picture`] turns pixels into
+//! features, [`PreparedPrompt`] binds token ids to pictures and positions, and [`Qwen3Vl::prefill`] pushes a stretch of
+//! it through the text model into a [`KvCache`] that forks and rewinds cheaply.
 
+pub mod cache;
+pub mod checkpoint;
+mod control;
+mod error;
+mod head;
 pub mod image;
+mod ops;
+mod prepared;
 pub mod prompt;
+pub mod qwen3_vl;
+
+pub use cache::KvCache;
+pub use checkpoint::{Checkpoint, WeightDtype, WeightProblem};
+pub use control::{Control, Progress};
+pub use error::ModelError;
+pub use head::HeadWeight;
+pub use prepared::{PictureSpan, Positions, PreparedPrompt};
+pub use qwen3_vl::{Description, Features, HiddenRows, Qwen3Vl, load, load_from_bytes};

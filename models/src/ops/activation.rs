@@ -1,0 +1,115 @@
+//! Which nonlinearity stands where? SwiGLU in the text model, tanh GELU in the tower's blocks, erf GELU in its mergers.
+
+use candle_core::{CpuStorage, CustomOp1, CustomOp2, Layout, Result, Shape, Tensor};
+use rayon::prelude::*;
+
+use super::values;
+
+const MIN_LEN: usize = 4096;
+
+/// `silu(gate) * up`.
+pub(crate) fn swiglu(gate: &Tensor, up: &Tensor) -> Result<Tensor> {
+    if gate.device().is_cpu() {
+        gate.apply_op2_no_bwd(up, &SwiGlu)
+    } else {
+        gate.silu()? * up
+    }
+}
+
+/// The tanh approximation of GELU.
+pub(crate) fn gelu_tanh(x: &Tensor) -> Result<Tensor> {
+    if x.device().is_cpu() {
+        x.apply_op1_no_bwd(&GeluTanh)
+    } else {
+        x.gelu()
+    }
+}
+
+/// GELU itself, by the error function.
+pub(crate) fn gelu_erf(x: &Tensor) -> Result<Tensor> {
+    x.gelu_erf()
+}
+
+struct SwiGlu;
+
+impl CustomOp2 for SwiGlu {
+    fn name(&self) -> &'static str {
+        "swiglu_f32"
+    }
+
+    fn cpu_fwd(
+        &self,
+        gate: &CpuStorage,
+        gate_layout: &Layout,
+        up: &CpuStorage,
+        up_layout: &Layout,
+    ) -> Result<(CpuStorage, Shape)> {
+        let (gate, up) = (values(gate, gate_layout)?, values(up, up_layout)?);
+        let out: Vec<f32> = gate
+            .par_iter()
+            .zip(up)
+            .with_min_len(MIN_LEN)
+            .map(|(&gate, &up)| gate / (1.0 + (-gate).exp()) * up)
+            .collect();
+        Ok((CpuStorage::F32(out), gate_layout.shape().clone()))
+    }
+}
+
+struct GeluTanh;
+
+impl CustomOp1 for GeluTanh {
+    fn name(&self) -> &'static str {
+        "gelu_tanh_f32"
+    }
+
+    fn cpu_fwd(&self, x: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+        const SQRT_2_OVER_PI: f32 = 0.797_884_6;
+        let out: Vec<f32> = values(x, layout)?
+            .par_iter()
+            .with_min_len(MIN_LEN)
+            .map(|&x| 0.5 * x * (1.0 + (SQRT_2_OVER_PI * (x + 0.044_715 * x * x * x)).tanh()))
+            .collect();
+        Ok((CpuStorage::F32(out), layout.shape().clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use candle_core::Device;
+
+    use super::*;
+
+    fn line() -> Tensor {
+        let values: Vec<f32> = (0..=800).map(|i| (i as f32 - 400.0) / 100.0).collect();
+        Tensor::new(values, &Device::Cpu).unwrap()
+    }
+
+    fn apart(a: &Tensor, b: &Tensor) -> f32 {
+        (a - b)
+            .unwrap()
+            .abs()
+            .unwrap()
+            .max(0)
+            .unwrap()
+            .to_scalar()
+            .unwrap()
+    }
+
+    #[test]
+    fn the_two_gelus_differ_and_are_each_right() {
+        let x = line();
+        assert!(apart(&gelu_tanh(&x).unwrap(), &x.gelu().unwrap()) < 1e-6);
+        // Values of torch.nn.GELU at 1 and -0.5.
+        let erf = gelu_erf(&x).unwrap().to_vec1::<f32>().unwrap();
+        assert!((erf[500] - 0.841_344_7).abs() < 1e-6 && (erf[350] + 0.154_268_77).abs() < 1e-6);
+        assert!(apart(&gelu_tanh(&x).unwrap(), &gelu_erf(&x).unwrap()) > 1e-4);
+    }
+
+    #[test]
+    fn swiglu_equals_composed() {
+        let (gate, up) = (line(), line().affine(-2.0, 0.5).unwrap());
+        let plain = (gate.silu().unwrap() * &up).unwrap();
+        assert!(apart(&swiglu(&gate, &up).unwrap(), &plain) < 1e-5);
+    }
+}

@@ -1,0 +1,45 @@
+//! Which numbers come out of a layer? Everything here is f32.
+//!
+//! Each operation has a composed form out of tensor-library calls, which runs on any device, and a fused form for the CPU:
+//! one pass over memory, rows in parallel. Tests hold the fused form against f64 and against the composed one.
+//! The library's own norms and softmax are not used: they are one-pass or accumulate in the storage type.
+
+mod activation;
+mod attention;
+mod norm;
+mod rotary;
+mod softmax;
+
+use candle_core::{CpuStorage, DType, Error, Layout, Result, Tensor};
+
+pub(crate) use activation::{gelu_erf, gelu_tanh, swiglu};
+pub(crate) use attention::attention;
+pub(crate) use norm::{LayerNorm, RmsNorm};
+pub(crate) use rotary::rotate_heads;
+
+use crate::checkpoint::Linear;
+
+impl Linear {
+    /// `[n, in]` to `[n, out]`. A bf16 weight is widened here, for the length of this product.
+    pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        let y = x.matmul(&self.weight.to_dtype(DType::F32)?.t()?)?;
+        match &self.bias {
+            Some(bias) => y.broadcast_add(bias),
+            None => Ok(y),
+        }
+    }
+}
+
+/// The values of a contiguous f32 tensor.
+fn values<'a>(storage: &'a CpuStorage, layout: &Layout) -> Result<&'a [f32]> {
+    let data = storage.as_slice::<f32>()?;
+    layout
+        .contiguous_offsets()
+        .and_then(|(start, end)| data.get(start..end))
+        .ok_or_else(|| Error::Msg("a fused operation needs a contiguous tensor".into()))
+}
+
+/// Rows a thread takes at least, so that small tensors are not split.
+fn min_rows(width: usize) -> usize {
+    (16_384 / width.max(1)).max(1)
+}
