@@ -39,6 +39,11 @@ impl<'a> Control<'a> {
         self
     }
 
+    /// Whether the flag is up.
+    pub fn cancelled(&self) -> bool {
+        self.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
     /// An error when the call has been cancelled.
     pub(crate) fn check(&self) -> Result<(), ModelError> {
         match self.cancel {

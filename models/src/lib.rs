@@ -7,7 +7,10 @@
 
 pub mod cache;
 pub mod checkpoint;
+mod companions;
 mod control;
+#[cfg(feature = "embedded-model")]
+pub mod embedded;
 mod error;
 mod head;
 pub mod image;
@@ -18,8 +21,15 @@ pub mod qwen3_vl;
 
 pub use cache::KvCache;
 pub use checkpoint::{Checkpoint, WeightDtype, WeightProblem};
+pub use companions::Companions;
 pub use control::{Control, Progress};
 pub use error::ModelError;
 pub use head::HeadWeight;
 pub use prepared::{PictureSpan, Positions, PreparedPrompt};
+pub use candle_core::Device;
 pub use qwen3_vl::{Description, Features, HiddenRows, Qwen3Vl, load, load_from_bytes};
+
+/// Sets the number of worker threads for everything numeric; only the first call in a process has an effect.
+pub fn set_threads(count: usize) {
+    let _ = rayon::ThreadPoolBuilder::new().num_threads(count).build_global();
+}

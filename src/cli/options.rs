@@ -1,0 +1,219 @@
+//! What the user typed, turned into what it means.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+
+use crate::plan::{PlanOptions, Trigger};
+use crate::rules::Paper;
+use crate::score::{Kl, ScoreOptions};
+use crate::summary::{SummaryChoice, SummaryTool};
+use crate::trajectory::VisibleText;
+use crate::{WeightDtype, Engine, Error, PruneOptions, Pruner};
+
+/// Options that prune, score and explain share.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Common {
+    /// The run: .json (one), .jsonl (one a line), or - for standard input.
+    pub run: PathBuf,
+    /// `board` (compiled in; it knows its small world only) or a checkpoint folder.
+    #[arg(long, default_value = "board", value_name = "board|DIR")]
+    pub model: String,
+    /// Weights in memory: bf16 takes half and gives the same numbers for a bf16 checkpoint; auto is f32 below 1.5 B parameters.
+    #[arg(long, value_enum, default_value_t = Dtype::Auto)]
+    pub dtype: Dtype,
+    /// Worker threads; all cores without it.
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Where relative picture paths start; the folder of RUN without it.
+    #[arg(long, value_name = "DIR")]
+    pub images_from: Option<PathBuf>,
+    /// When to decide: `model` (at each call of the summary tool), `fixed:N` (after every Nth turn with a call), `pre-answer`.
+    #[arg(long, default_value = "model", value_parser = parse_trigger, value_name = "model|fixed:N|pre-answer")]
+    pub trigger: Trigger,
+    /// The summary: `run` (the call's argument), `generate` (the model writes it), a text, or @FILE.
+    #[arg(long, default_value = "run", value_name = "run|generate|TEXT|@FILE")]
+    pub summary: String,
+    /// The tool whose call carries the summary.
+    #[arg(long, default_value = "summarize_the_task.summary", value_name = "NAME[.ARG]")]
+    pub summary_tool: String,
+    /// Who decides. `paper` is the published rule; `default` adds a floor in nats.
+    #[arg(long, value_enum, default_value_t = RuleName::Default)]
+    pub rule: RuleName,
+    /// K of the truncated divergence.
+    #[arg(long, default_value_t = 20)]
+    pub top_k: usize,
+    /// A token is sensitive above this normalised divergence.
+    #[arg(long, default_value_t = 0.2)]
+    pub tau: f64,
+    /// This many sensitive tokens make a segment sensitive.
+    #[arg(long, default_value_t = 2)]
+    pub kappa: usize,
+    /// A token counts only above this divergence. [default: 0.05; 0 with --rule paper]
+    #[arg(long, value_name = "NATS")]
+    pub min_nats: Option<f64>,
+    /// Which divergence decides.
+    #[arg(long, value_enum, default_value_t = KlName::Topk)]
+    pub kl: KlName,
+    /// Keep every value that stands in reasoning only and would be lost (the default).
+    #[arg(long, overrides_with = "no_keep_atoms")]
+    pub keep_atoms: bool,
+    /// Let the rule alone decide what is lost, as the paper does.
+    #[arg(long)]
+    pub no_keep_atoms: bool,
+    /// Whether text beside tool calls is reasoning. [default: only where a run has no reasoning fields or think tags]
+    #[arg(long, value_enum, value_name = "prune|keep")]
+    pub visible_text: Option<Visible>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Dtype {
+    Auto,
+    F32,
+    Bf16,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum RuleName {
+    Default,
+    Paper,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum KlName {
+    Topk,
+    Full,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Visible {
+    Prune,
+    Keep,
+}
+
+fn parse_trigger(text: &str) -> Result<Trigger, String> {
+    match text {
+        "model" => Ok(Trigger::Model),
+        "pre-answer" => Ok(Trigger::PreAnswer),
+        other => other
+            .strip_prefix("fixed:")
+            .and_then(|n| n.parse().ok())
+            .filter(|n| *n > 0)
+            .map(Trigger::Fixed)
+            .ok_or_else(|| "expected model, pre-answer or fixed:N with N of at least 1".into()),
+    }
+}
+
+impl Common {
+    /// The pruner that these options ask for; loads the model.
+    pub fn pruner(&self) -> Result<Pruner, Error> {
+        let options = self.prune_options()?;
+        Ok(Pruner::new(Arc::new(self.engine()?), options))
+    }
+
+    fn engine(&self) -> Result<Engine, Error> {
+        set_threads(self.threads)?;
+        load(&self.model, self.dtype)
+    }
+
+    fn prune_options(&self) -> Result<PruneOptions, Error> {
+        let option = |option, found: String, expected: &str| Error::Option { option, found, expected: expected.into() };
+        if self.top_k == 0 {
+            return Err(option("--top-k", "0".into(), "at least 1"));
+        }
+        if !self.tau.is_finite() {
+            return Err(option("--tau", self.tau.to_string(), "a number"));
+        }
+        if self.kappa == 0 {
+            return Err(option("--kappa", "0".into(), "at least 1"));
+        }
+        let (name, floor) = match self.rule {
+            RuleName::Default => ("default", Paper::with_floor().min_nats),
+            RuleName::Paper => ("paper", Paper::published().min_nats),
+        };
+        let rule = Paper { name, tau: self.tau, kappa: self.kappa, min_nats: self.min_nats.unwrap_or(floor) };
+        if !(rule.min_nats >= 0.0) {
+            return Err(option("--min-nats", rule.min_nats.to_string(), "0 or more"));
+        }
+        let tool = SummaryTool::parse(&self.summary_tool)
+            .ok_or_else(|| option("--summary-tool", format!("`{}`", self.summary_tool), "NAME or NAME.ARG"))?;
+        Ok(PruneOptions {
+            trigger: self.trigger,
+            summary: self.summary_choice()?,
+            tool,
+            rule: Arc::new(rule),
+            score: ScoreOptions {
+                top_k: self.top_k,
+                kl: match self.kl {
+                    KlName::Topk => Kl::Topk,
+                    KlName::Full => Kl::Full,
+                },
+            },
+            plan: PlanOptions { keep_atoms: self.keep_atoms || !self.no_keep_atoms, ..PlanOptions::default() },
+            visible: match self.visible_text {
+                None => VisibleText::Auto,
+                Some(Visible::Prune) => VisibleText::Prune,
+                Some(Visible::Keep) => VisibleText::Keep,
+            },
+        })
+    }
+
+    fn summary_choice(&self) -> Result<SummaryChoice, Error> {
+        let text = match self.summary.as_str() {
+            "run" => return Ok(SummaryChoice::Run),
+            "generate" => return Ok(SummaryChoice::Generate),
+            text => match text.strip_prefix('@') {
+                None => text.to_owned(),
+                Some(path) => std::fs::read_to_string(path).map_err(|source| Error::Io {
+                    path: path.into(),
+                    action: "reading the summary",
+                    source,
+                })?,
+            },
+        };
+        if text.trim().is_empty() {
+            let found = format!("`{}`, which is empty", self.summary);
+            return Err(Error::Option { option: "--summary", found, expected: "run, generate, a text or @FILE".into() });
+        }
+        Ok(SummaryChoice::Given(text))
+    }
+
+    /// Where relative picture paths start.
+    pub fn picture_root(&self) -> PathBuf {
+        let folder = || self.run.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        self.images_from.clone().unwrap_or_else(|| folder().to_owned())
+    }
+}
+
+/// Loads the named checkpoint.
+pub(crate) fn load(model: &str, dtype: Dtype) -> Result<Engine, Error> {
+    let dtype = match dtype {
+        Dtype::Auto => WeightDtype::Auto,
+        Dtype::F32 => WeightDtype::F32,
+        Dtype::Bf16 => WeightDtype::Bf16,
+    };
+    if model == "board" {
+        #[cfg(feature = "embedded-model")]
+        return Engine::board_as(dtype);
+        #[cfg(not(feature = "embedded-model"))]
+        return Err(Error::Option {
+            option: "--model",
+            found: "board, which this build does not carry".into(),
+            expected: "a checkpoint folder".into(),
+        });
+    }
+    Engine::load(Path::new(model), dtype)
+}
+
+/// One pool for all numeric work. The environment is read by candle and rayon when they first need it.
+pub(crate) fn set_threads(threads: Option<usize>) -> Result<(), Error> {
+    match threads {
+        None => Ok(()),
+        Some(0) => Err(Error::Option { option: "--threads", found: "0".into(), expected: "at least 1".into() }),
+        Some(count) => {
+            spare_models::set_threads(count);
+            Ok(())
+        }
+    }
+}

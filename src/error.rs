@@ -1,0 +1,136 @@
+//! Everything that can go wrong, as data: what was found, where, and what was expected.
+
+use std::path::PathBuf;
+
+use crate::formats::{EditError, FormatError};
+use crate::plan::RestoreError;
+
+/// The one error of this crate.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file could not be read or written.
+    #[error("{}: {action}: {source}", path.display())]
+    Io {
+        /// The file; `-` for standard input or output.
+        path: PathBuf,
+        /// What was tried.
+        action: &'static str,
+        /// The system's words.
+        source: std::io::Error,
+    },
+    /// A run that is not what it should be.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    /// What failed, with the record it belongs to.
+    #[error("{place}: {source}")]
+    Record {
+        /// File and line.
+        place: String,
+        /// Why.
+        source: Box<Error>,
+    },
+    /// A picture that cannot be opened.
+    #[error("{pointer}: picture {address}: {problem}")]
+    Picture {
+        /// JSON pointer of its address.
+        pointer: String,
+        /// The address, shortened.
+        address: String,
+        /// What is wrong with it.
+        problem: PictureProblem,
+    },
+    /// A content part that cannot be replayed.
+    #[error("/messages/{message}/content/{part}: found a part of type `{found}`, expected text or image_url: this version cannot replay it")]
+    Part {
+        /// The message.
+        message: usize,
+        /// The part.
+        part: usize,
+        /// Its type.
+        found: String,
+    },
+    /// An edit that does not fit.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+    /// A record that cannot be restored.
+    #[error("{place}: {source}")]
+    Restore {
+        /// File and line.
+        place: String,
+        /// Why.
+        source: RestoreError,
+    },
+    /// A receipt file that cannot be read.
+    #[error("{place}: not a receipt: {message}")]
+    Receipt {
+        /// File and line.
+        place: String,
+        /// The parser's words.
+        message: String,
+    },
+    /// An option that does not go with the others.
+    #[error("{option}: found {found}, expected {expected}")]
+    Option {
+        /// The option.
+        option: &'static str,
+        /// What was given.
+        found: String,
+        /// What goes.
+        expected: String,
+    },
+    /// The caller raised the cancel flag.
+    #[error("cancelled")]
+    Cancelled,
+    /// The chat template or the tokenizer.
+    #[cfg(feature = "engine")]
+    #[error(transparent)]
+    Prompt(#[from] spare_models::prompt::PromptError),
+    /// The model or its checkpoint.
+    #[cfg(feature = "engine")]
+    #[error(transparent)]
+    Model(#[from] spare_models::ModelError),
+    /// The checkpoint's picture preprocessing.
+    #[cfg(feature = "engine")]
+    #[error("preprocessor_config.json: {0}")]
+    Preprocessor(#[from] spare_models::image::ImageError),
+    /// The divergence head.
+    #[cfg(feature = "engine")]
+    #[error(transparent)]
+    Head(#[from] spare_kernels::HeadError),
+}
+
+/// What is wrong with a picture.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PictureProblem {
+    /// The file is not there.
+    #[error("no such file below {}", root.display())]
+    Missing {
+        /// The picture folder.
+        root: PathBuf,
+    },
+    /// A link leads out of the picture folder.
+    #[error("it leads out of {}", root.display())]
+    Outside {
+        /// The picture folder.
+        root: PathBuf,
+    },
+    /// The file cannot be read.
+    #[error("{0}")]
+    Unreadable(std::io::Error),
+    /// A data URI without base64 content.
+    #[error("found a data URI that is not base64 ({0}), expected `data:image/...;base64,...`")]
+    DataUri(String),
+    /// The bytes are not a picture this program reads.
+    #[cfg(feature = "engine")]
+    #[error("{0}")]
+    Image(#[from] spare_models::image::ImageError),
+}
+
+impl Error {
+    /// The same error, with the record it came from.
+    pub fn in_record(self, place: impl Into<String>) -> Self {
+        Error::Record { place: place.into(), source: Box::new(self) }
+    }
+}

@@ -1,0 +1,356 @@
+//! From a rule's decisions to a total plan of one event: every candidate named once, with its verdict, its reason and its new text.
+
+use std::fmt;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::event::Event;
+use super::survival::{Survival, only_in_reasoning};
+use super::space::box_space;
+use crate::evidence::{Evidence, HEADER, Mark, Source, extract_within, render};
+use crate::rules::Decision;
+use crate::score::EventScores;
+use crate::summary::{Sigma, SigmaSource};
+use crate::trajectory::{Frozen, Segment, SegmentKind, Trajectory, atoms, occurs};
+
+/// What becomes of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Covered: it goes.
+    Delete,
+    /// Rebuilt as structured evidence.
+    Evidence,
+    /// It stays as it is.
+    Keep,
+    /// A rule forbids the edit.
+    Frozen,
+    /// The template does not show it.
+    Invisible,
+}
+
+/// Why a segment got its verdict.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// Fewer sensitive tokens than needed.
+    Covered,
+    /// Covered, but it holds values that stand nowhere else.
+    OnlyHere,
+    /// Enough sensitive tokens.
+    Sensitive,
+    /// The summary does not cover it, and it holds no value that evidence could carry.
+    NoValue,
+    /// Evidence longer than the limit is not evidence.
+    EvidenceTooLong {
+        /// Tokens of the evidence.
+        evidence: usize,
+    },
+    /// The whole event would not have made the history shorter.
+    NoSaving,
+    /// A rule forbids the edit.
+    Frozen(Frozen),
+    /// The chat template already leaves it out.
+    Hidden,
+}
+
+impl Reason {
+    /// The short name in receipts.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Reason::Covered => "covered",
+            Reason::OnlyHere => "covered_but_only_here",
+            Reason::Sensitive => "sensitive",
+            Reason::NoValue => "sensitive_without_value",
+            Reason::EvidenceTooLong { .. } => "evidence_too_long",
+            Reason::NoSaving => "no_saving",
+            Reason::Frozen(Frozen::MessageWouldBeEmpty) => "message_would_be_empty",
+            Reason::Frozen(Frozen::UnclosedThink) => "unclosed_think",
+            Reason::Frozen(Frozen::CopiesDisagree) => "copies_disagree",
+            Reason::Frozen(Frozen::ReasoningDetails) => "reasoning_details",
+            Reason::Hidden => "hidden_by_template",
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Covered => f.write_str("the summary covers it"),
+            Reason::OnlyHere => f.write_str("the summary covers it, but these values stand nowhere else"),
+            Reason::Sensitive => f.write_str("the summary does not cover it"),
+            Reason::NoValue => f.write_str("the summary does not cover it, and it holds no value that evidence could carry"),
+            Reason::EvidenceTooLong { evidence } => {
+                write!(f, "its evidence would take {evidence} tokens, too many to be shorter")
+            }
+            Reason::NoSaving => f.write_str("pruning this event would not make the history shorter"),
+            Reason::Frozen(rule) => f.write_str(rule.reason()),
+            Reason::Hidden => f.write_str("the chat template leaves it out already"),
+        }
+    }
+}
+
+/// The plan for one candidate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SegmentPlan {
+    /// The segment's number in the run.
+    pub segment: usize,
+    /// What becomes of it.
+    pub verdict: Verdict,
+    /// Why.
+    pub reason: Reason,
+    /// Its tokens in the rendered prompt; 0 where it was not scored.
+    pub tokens: usize,
+    /// Its sensitive tokens, as indexes.
+    pub sensitive: Vec<usize>,
+    /// Sensitive tokens that were needed.
+    pub needed: usize,
+    /// What replaces it, decoded; None leaves it.
+    pub text: Option<String>,
+}
+
+/// Settings of [`build`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanOptions {
+    /// Keep every value that would otherwise be lost as evidence.
+    pub keep_atoms: bool,
+    /// Evidence longer than this share of the segment's tokens is not evidence.
+    pub evidence_limit: f64,
+}
+
+impl Default for PlanOptions {
+    fn default() -> Self {
+        Self { keep_atoms: true, evidence_limit: 0.6 }
+    }
+}
+
+/// The plan for one event.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EventPlan {
+    /// One entry a candidate, in order.
+    pub segments: Vec<SegmentPlan>,
+    /// Values that would stand nowhere afterwards.
+    pub survival: Survival,
+    /// Tokens of the evidence and marks that are written.
+    pub evidence_tokens: usize,
+    /// Tokens of a summary that had to be written into the history.
+    pub summary_tokens: usize,
+}
+
+impl EventPlan {
+    /// Whether anything changes.
+    pub fn changes(&self) -> bool {
+        self.segments.iter().any(|s| s.text.is_some())
+    }
+
+    /// Tokens of the candidates' reasoning that was scored.
+    pub fn reasoning_tokens(&self) -> usize {
+        self.segments.iter().map(|s| s.tokens).sum()
+    }
+}
+
+/// What is known of an event when its plan is made.
+pub struct EventInput<'a> {
+    /// The history as it stands at the event.
+    pub run: &'a Trajectory,
+    /// The event.
+    pub event: &'a Event,
+    /// All segments of the run, by number.
+    pub segments: &'a [Segment],
+    /// The summary.
+    pub sigma: &'a Sigma,
+    /// Scores of the visible candidates.
+    pub scores: &'a EventScores,
+    /// The rule's decisions on them.
+    pub decisions: &'a [Decision],
+    /// Candidates that the template does not show.
+    pub hidden: &'a [usize],
+    /// Tokens of a text, by the engine's tokenizer.
+    pub count: &'a dyn Fn(&str) -> usize,
+}
+
+/// Makes the plan. Total: every candidate is named once.
+pub fn build(input: &EventInput<'_>, options: &PlanOptions) -> EventPlan {
+    let candidates: Vec<&Segment> =
+        input.event.candidates.iter().filter_map(|index| input.segments.get(*index)).collect();
+    let only = only_in_reasoning(input.run, input.event.at, &candidates);
+    let mut plans: Vec<SegmentPlan> = candidates.iter().map(|s| first_verdict(input, s)).collect();
+
+    // Values still to be kept: newest mention first, so that a value stands once, where it was settled.
+    let mut open: Vec<&String> = only.iter().filter(|atom| !occurs(&input.sigma.text, atom)).collect();
+    for (plan, segment) in plans.iter().zip(&candidates) {
+        if plan.text.is_none() {
+            open.retain(|atom| !occurs(&segment.text, atom));
+        }
+    }
+    for (plan, segment) in plans.iter_mut().zip(&candidates).rev() {
+        if plan.text.is_none() {
+            continue;
+        }
+        let keep: Vec<&str> = if options.keep_atoms {
+            open.iter().filter(|atom| occurs(&segment.text, atom)).map(|a| a.as_str()).collect()
+        } else {
+            Vec::new()
+        };
+        rebuild(input, segment, plan, &keep, options);
+        let stays = plan.text.as_deref().unwrap_or(&segment.text);
+        open.retain(|atom| !occurs(stays, atom));
+    }
+    finish(input, &candidates, only, plans)
+}
+
+fn first_verdict(input: &EventInput<'_>, segment: &Segment) -> SegmentPlan {
+    let mut plan = SegmentPlan {
+        segment: segment.index,
+        verdict: Verdict::Invisible,
+        reason: Reason::Hidden,
+        tokens: 0,
+        sensitive: Vec::new(),
+        needed: 0,
+        text: None,
+    };
+    if let Some(scored) = input.scores.segments.iter().find(|s| s.segment == segment.index) {
+        plan.tokens = scored.token_ids.len();
+    }
+    if let Some(rule) = segment.frozen {
+        (plan.verdict, plan.reason) = (Verdict::Frozen, Reason::Frozen(rule));
+        return plan;
+    }
+    let decision = input.decisions.iter().find(|d| d.segment == segment.index);
+    if let Some(decision) = decision.filter(|_| !input.hidden.contains(&segment.index)) {
+        (plan.verdict, plan.reason) = if decision.sensitive {
+            (Verdict::Evidence, Reason::Sensitive)
+        } else {
+            (Verdict::Delete, Reason::Covered)
+        };
+        plan.sensitive.clone_from(&decision.tokens);
+        plan.needed = decision.needed;
+        plan.text = Some(String::new());
+    }
+    plan
+}
+
+/// Turns a provisional verdict into a final one, with its text.
+fn rebuild(input: &EventInput<'_>, segment: &Segment, plan: &mut SegmentPlan, keep: &[&str], options: &PlanOptions) {
+    let found = atoms(&segment.text);
+    let only_here: Vec<usize> = (0..found.len())
+        .filter(|index| found.get(*index).is_some_and(|atom| keep.contains(&atom.text(&segment.text))))
+        .collect();
+    let spans: Vec<Range<usize>> = input
+        .scores
+        .segments
+        .iter()
+        .find(|s| s.segment == segment.index)
+        .map(|s| plan.sensitive.iter().filter_map(|k| s.spans.get(*k).cloned()).collect())
+        .unwrap_or_default();
+    let (call, visible) = beside(input.run, segment);
+    let mut source = Source {
+        text: &segment.text,
+        sensitive: if plan.verdict == Verdict::Evidence { &spans } else { &[] },
+        call: &call,
+        visible: &visible,
+        only_here: &only_here,
+        superseded: &[],
+        space: box_space(input.run, segment.message),
+    };
+    let limit = options.evidence_limit * plan.tokens as f64;
+    let mut fitted = fit(&source, limit, input.count);
+    let whole = [0..segment.text.len()];
+    if plan.verdict == Verdict::Evidence && matches!(&fitted, Ok(evidence) if evidence.is_empty()) {
+        // Sensitive in words only: its values are what evidence can carry.
+        source.sensitive = &whole;
+        fitted = fit(&source, limit, input.count);
+        if matches!(&fitted, Ok(evidence) if evidence.is_empty()) {
+            (plan.verdict, plan.reason, plan.text) = (Verdict::Keep, Reason::NoValue, None);
+            return;
+        }
+    }
+    match fitted {
+        Err(evidence) => {
+            (plan.verdict, plan.reason, plan.text) = (Verdict::Keep, Reason::EvidenceTooLong { evidence }, None);
+        }
+        Ok(evidence) if evidence.is_empty() => {
+            plan.text = Some(if segment.may_be_empty { String::new() } else { HEADER.to_owned() });
+        }
+        Ok(evidence) => {
+            if plan.verdict == Verdict::Delete {
+                (plan.verdict, plan.reason) = (Verdict::Evidence, Reason::OnlyHere);
+            }
+            plan.text = Some(render(&evidence, Mark { pruned: None }, None));
+        }
+    }
+}
+
+/// Words of context beside the values, tried in turn until the evidence is short enough.
+const CONTEXT_WORDS: [usize; 3] = [12, 6, 0];
+
+/// Evidence of at most `limit` tokens with as much context as fits; its smallest size where nothing does.
+fn fit(source: &Source<'_>, limit: f64, count: &dyn Fn(&str) -> usize) -> Result<Evidence, usize> {
+    let mut smallest = usize::MAX;
+    for words in CONTEXT_WORDS {
+        let evidence = extract_within(source, words);
+        let cost = if evidence.is_empty() { 0 } else { count(&render(&evidence, Mark { pruned: None }, None)) };
+        if cost as f64 <= limit {
+            return Ok(evidence);
+        }
+        smallest = smallest.min(cost);
+    }
+    Err(smallest)
+}
+
+/// What stays in the same turn: its calls, and its visible text without the segment.
+fn beside(run: &Trajectory, segment: &Segment) -> (String, String) {
+    let Some(message) = run.messages.get(segment.message) else { return Default::default() };
+    let calls: Vec<String> =
+        message.calls.iter().map(|c| format!("{} {}", c.name, c.arguments_text())).collect();
+    let visible = match segment.kind {
+        SegmentKind::Visible => String::new(),
+        SegmentKind::Field => message.text(),
+        // Behind the closing tag.
+        SegmentKind::Think => message.text().split_once("</think>").map(|(_, rest)| rest.to_owned()).unwrap_or_default(),
+    };
+    (calls.join("\n"), visible)
+}
+
+/// Marks the event, writes a summary that stands nowhere else, and counts what is lost.
+fn finish(input: &EventInput<'_>, candidates: &[&Segment], only: Vec<String>, mut plans: Vec<SegmentPlan>) -> EventPlan {
+    let pruned = plans.iter().filter(|p| p.text.is_some()).count();
+    let total = plans.len();
+    let mut summary_tokens = 0;
+    if let Some(last) = plans.iter_mut().rev().find(|p| p.text.is_some()) {
+        let old = last.text.take().unwrap_or_default();
+        let lines = old.strip_prefix(HEADER).unwrap_or(&old).trim_start_matches('\n');
+        let inserted = (input.sigma.source != SigmaSource::Call).then_some(input.sigma.text.as_str());
+        let mark = render(&Evidence::default(), Mark { pruned: Some((pruned, total)) }, inserted);
+        if let Some(state) = inserted {
+            summary_tokens = (input.count)(state);
+        }
+        last.text = Some(if lines.is_empty() { mark } else { format!("{mark}\n{lines}") });
+    }
+    let written: usize = plans.iter().filter_map(|p| p.text.as_deref()).map(|t| (input.count)(t)).sum();
+    let removed: usize = plans.iter().filter(|p| p.text.is_some()).map(|p| p.tokens).sum();
+    if pruned > 0 && written >= removed {
+        for plan in plans.iter_mut().filter(|p| p.text.is_some()) {
+            (plan.verdict, plan.reason, plan.text) = (Verdict::Keep, Reason::NoSaving, None);
+        }
+        summary_tokens = 0;
+    }
+    let changes = plans.iter().any(|p| p.text.is_some());
+    let mut after: Vec<&str> = plans
+        .iter()
+        .zip(candidates)
+        .map(|(plan, segment)| plan.text.as_deref().unwrap_or(&segment.text))
+        .collect();
+    if input.sigma.source == SigmaSource::Call {
+        after.push(&input.sigma.text);
+    }
+    let lost: Vec<String> =
+        only.iter().filter(|atom| !after.iter().any(|text| occurs(text, atom))).cloned().collect();
+    EventPlan {
+        survival: Survival { only_in_reasoning: only.len(), lost },
+        evidence_tokens: if changes { written - summary_tokens } else { 0 },
+        summary_tokens,
+        segments: plans,
+    }
+}

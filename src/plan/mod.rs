@@ -1,0 +1,14 @@
+//! What changes in the history, and how is it undone? Verdicts become one total plan, the plan becomes edits and a receipt. Sees no tensor.
+
+mod build;
+mod event;
+mod receipt;
+mod restore;
+mod space;
+mod survival;
+
+pub use build::{EventInput, EventPlan, PlanOptions, Reason, SegmentPlan, Verdict, build};
+pub use event::{Event, Trigger, events};
+pub use receipt::{EventReceipt, ModelCard, Receipt, SegmentReceipt, SummaryReceipt, TextHash, hex, sha256};
+pub use restore::{RestoreError, restore};
+pub use survival::Survival;

@@ -1,0 +1,296 @@
+//! The whole way of one run: events, contexts, scores, decisions, plan, edits, receipt. Each arrow is a value that can be looked at.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use spare_models::Control;
+
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::formats::{self, Edit};
+use crate::plan::{
+    self, Event, EventInput, EventPlan, EventReceipt, PlanOptions, Receipt, SummaryReceipt, TextHash, Trigger,
+};
+use crate::replay::{self, PictureRoot, Plan, SIGMA_FORM};
+use crate::rules::{Decision, Paper, Rule};
+use crate::score::{EventScores, LocalScorer, ScoreOptions};
+use crate::summary::{self, Sigma, SummaryChoice, SummaryTool};
+use crate::trajectory::{Place, Segment, Trajectory, VisibleText, segments};
+
+/// Settings of a pruning.
+#[derive(Clone)]
+pub struct PruneOptions {
+    /// When events stand.
+    pub trigger: Trigger,
+    /// Whence the summary comes.
+    pub summary: SummaryChoice,
+    /// Which tool carries it.
+    pub tool: SummaryTool,
+    /// What decides.
+    pub rule: Arc<dyn Rule>,
+    /// How tokens are scored.
+    pub score: ScoreOptions,
+    /// How verdicts become text.
+    pub plan: PlanOptions,
+    /// Whether text beside tool calls is reasoning.
+    pub visible: VisibleText,
+}
+
+impl Default for PruneOptions {
+    fn default() -> Self {
+        Self {
+            trigger: Trigger::Model,
+            summary: SummaryChoice::Run,
+            tool: SummaryTool::default(),
+            rule: Arc::new(Paper::with_floor()),
+            score: ScoreOptions::default(),
+            plan: PlanOptions::default(),
+            visible: VisibleText::Auto,
+        }
+    }
+}
+
+/// What happened at one event.
+pub struct EventOutcome {
+    /// The event.
+    pub event: Event,
+    /// Why nothing was decided, where nothing was.
+    pub skipped: Option<String>,
+    /// The summary it was decided with.
+    pub sigma: Option<Sigma>,
+    /// The contexts that were replayed.
+    pub replay: Option<Plan>,
+    /// The numbers.
+    pub scores: EventScores,
+    /// What the rule said.
+    pub decisions: Vec<Decision>,
+    /// What changes.
+    pub plan: EventPlan,
+}
+
+/// What happened to one run.
+pub struct Pruned {
+    /// The history afterwards.
+    pub history: Trajectory,
+    /// All segments of the run as it was.
+    pub segments: Vec<Segment>,
+    /// Events in order.
+    pub events: Vec<EventOutcome>,
+    /// What changes in the source, in no particular order.
+    pub edits: Vec<Edit>,
+}
+
+/// Prunes runs with one engine and one set of options. Cheap to clone and to share.
+#[derive(Clone)]
+pub struct Pruner {
+    engine: Arc<Engine>,
+    options: PruneOptions,
+}
+
+impl Pruner {
+    /// A pruner on a loaded model.
+    pub fn new(engine: Arc<Engine>, options: PruneOptions) -> Self {
+        Self { engine, options }
+    }
+
+    /// The settings.
+    pub fn options(&self) -> &PruneOptions {
+        &self.options
+    }
+
+    /// The loaded model.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// Decides every undecided event of a run. Later events see the edits of earlier ones. Opens pictures only when an event is scored.
+    pub fn prune(&self, run: &Trajectory, root: &PictureRoot, control: &Control) -> Result<Pruned, Error> {
+        let options = &self.options;
+        let segments = segments(run, options.visible);
+        let supplied = options.summary != SummaryChoice::Run;
+        let events = plan::events(run, &segments, options.trigger, &options.tool, supplied);
+        let mut out = Pruned { history: run.clone(), segments, events: Vec::new(), edits: Vec::new() };
+        let mut scorer = LocalScorer::new(Arc::clone(&self.engine));
+        for event in events {
+            let outcome = self.decide(&out, event, &mut scorer, root, control)?;
+            for segment in &outcome.plan.segments {
+                let (Some(text), Some(source)) = (&segment.text, out.segments.get(segment.segment)) else { continue };
+                out.history.replace(&source.template, text);
+                let edit = |place: &Place| Edit { place: place.clone(), text: text.clone() };
+                out.edits.extend(source.places.iter().map(edit));
+            }
+            out.events.push(outcome);
+        }
+        Ok(out)
+    }
+
+    fn decide(
+        &self,
+        so_far: &Pruned,
+        event: Event,
+        scorer: &mut LocalScorer,
+        root: &PictureRoot,
+        control: &Control,
+    ) -> Result<EventOutcome, Error> {
+        let options = &self.options;
+        let mut out = EventOutcome {
+            skipped: None,
+            sigma: None,
+            replay: None,
+            scores: EventScores { kl: options.score.kl, ..EventScores::default() },
+            decisions: Vec::new(),
+            plan: EventPlan::default(),
+            event,
+        };
+        if out.event.decided {
+            out.skipped = Some("an earlier pruning decided it".into());
+            return Ok(out);
+        }
+        if out.event.candidates.is_empty() {
+            out.skipped = Some("no reasoning stands before it".into());
+            return Ok(out);
+        }
+        let run = &so_far.history;
+        let sigma = match &options.summary {
+            SummaryChoice::Given(text) => Some(Sigma::given(text.trim())),
+            SummaryChoice::Run => out.event.recorded.clone(),
+            SummaryChoice::Generate => {
+                let pictures = scorer.pictures(run, out.event.at, root)?;
+                let trunk = replay::trunk_ids(&self.engine.prompter, run, out.event.at, &pictures)?;
+                let spans: Vec<_> =
+                    trunk.pictures.iter().cloned().zip(pictures.into_iter().map(|(_, key)| key)).collect();
+                match summary::generate(&self.engine, scorer, &trunk.ids, &spans, &options.tool, control)? {
+                    Ok(sigma) => Some(sigma),
+                    Err(unusable) => {
+                        out.skipped = Some(unusable.reason().into());
+                        return Ok(out);
+                    }
+                }
+            }
+        };
+        let Some(sigma) = sigma.filter(|s| !s.text.trim().is_empty()) else {
+            out.skipped = Some(format!("no summary: found no call of `{}` with a string `{}`", options.tool.name, options.tool.argument));
+            return Ok(out);
+        };
+        let pictures = scorer.pictures(run, out.event.at, root)?;
+        let replay =
+            replay::build(&self.engine.prompter, run, &out.event, &so_far.segments, &sigma.text, &pictures)?;
+        out.scores = scorer.score(&replay, options.score, control)?;
+        out.decisions = options.rule.decide(&out.scores);
+        out.plan = plan::build(
+            &EventInput {
+                run,
+                event: &out.event,
+                segments: &so_far.segments,
+                sigma: &sigma,
+                scores: &out.scores,
+                decisions: &out.decisions,
+                hidden: &replay.hidden,
+                count: &|text| self.engine.count(text),
+            },
+            &options.plan,
+        );
+        out.replay = Some(replay);
+        out.sigma = Some(sigma);
+        Ok(out)
+    }
+
+    /// Prunes the text of one record: the text afterwards and its receipt.
+    pub fn prune_text(
+        &self,
+        text: &str,
+        record: usize,
+        root: &PictureRoot,
+        control: &Control,
+    ) -> Result<(String, Receipt, Pruned), Error> {
+        let run = formats::openai_chat::read(text)?;
+        let pruned = self.prune(&run, root, control)?;
+        let (after, replaced) = formats::apply(text, &pruned.edits)?;
+        let receipt = self.receipt(&run, text, &after, replaced, record, &pruned);
+        Ok((after, receipt, pruned))
+    }
+
+    /// Call this when the model has called `summarize_the_task`: decides the events that are new and edits the history in place.
+    /// The receipt's byte ranges count in the JSON of `{"messages": ...}` that [`Trajectory::to_json`] gives.
+    pub fn on_summary(&self, history: &mut Trajectory) -> Result<Receipt, Error> {
+        self.on_summary_with(history, &PictureRoot::new("."), &Control::default())
+    }
+
+    /// The same with a picture root, a cancel flag and progress.
+    pub fn on_summary_with(
+        &self,
+        history: &mut Trajectory,
+        root: &PictureRoot,
+        control: &Control,
+    ) -> Result<Receipt, Error> {
+        let before = history.to_json();
+        let pruned = self.prune(history, root, control)?;
+        let edits: Vec<Edit> = pruned
+            .events
+            .iter()
+            .flat_map(|e| &e.plan.segments)
+            .filter_map(|s| {
+                let place = pruned.segments.get(s.segment)?.template.clone();
+                Some(Edit { place, text: s.text.clone()? })
+            })
+            .collect();
+        let (after, replaced) = formats::apply(&before, &edits)?;
+        let receipt = self.receipt(history, &before, &after, replaced, 0, &pruned);
+        *history = pruned.history;
+        Ok(receipt)
+    }
+
+    fn receipt(
+        &self,
+        run: &Trajectory,
+        before: &str,
+        after: &str,
+        replaced: Vec<formats::Replaced>,
+        record: usize,
+        pruned: &Pruned,
+    ) -> Receipt {
+        let options = &self.options;
+        let scored = pruned.events.iter().any(|e| e.replay.is_some());
+        let message = |segment: usize| pruned.segments.get(segment).map_or(0, |s| s.message);
+        Receipt {
+            schema: 1,
+            record,
+            id: run.id.clone(),
+            before: TextHash::of(before),
+            after: TextHash::of(after),
+            replaced,
+            rule: if scored { self.rule_card() } else { serde_json::Value::Null },
+            model: scored.then(|| self.engine.card()),
+            events: pruned
+                .events
+                .iter()
+                .map(|e| {
+                    let mut receipt = EventReceipt {
+                        event: e.event.index,
+                        at: e.event.at,
+                        skipped: e.skipped.clone(),
+                        summary: e.sigma.as_ref().map(|s| SummaryReceipt { source: s.source, sha256: s.sha256() }),
+                        ..EventReceipt::default()
+                    };
+                    if e.replay.is_some() {
+                        let (min, max) = e.scores.range();
+                        receipt.nats = Some((min, max));
+                        receipt.uninformative = options.rule.uninformative(max);
+                        receipt.record(&e.plan, message);
+                    }
+                    receipt
+                })
+                .collect(),
+        }
+    }
+
+    fn rule_card(&self) -> serde_json::Value {
+        json!({
+            "rule": self.options.rule.card(),
+            "top_k": self.options.score.top_k,
+            "kl": self.options.score.kl,
+            "sigma_form": SIGMA_FORM,
+            "keep_atoms": self.options.plan.keep_atoms,
+        })
+    }
+}

@@ -1,0 +1,335 @@
+//! The neutral model of a run: messages of typed parts. A trajectory is read from a file by `formats` or built from these types.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::segment::{Frozen, Place};
+
+/// Who wrote a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Instructions of the application.
+    System,
+    /// The person, or what the program hands in for them.
+    User,
+    /// The model.
+    Assistant,
+    /// The result of a tool call.
+    Tool,
+}
+
+impl Role {
+    /// The name that chat templates know.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::System => "system",
+            Role::User => "user",
+            Role::Assistant => "assistant",
+            Role::Tool => "tool",
+        }
+    }
+}
+
+/// Where a picture's bytes are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PictureSource {
+    /// A path relative to the run's picture root.
+    Path(String),
+    /// A `data:` URI with base64 content.
+    DataUri(String),
+    /// Encoded image bytes (PNG, JPEG, ...) that the program holds.
+    Bytes(Arc<[u8]>),
+}
+
+/// A picture of the run; opened only when an event is scored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picture {
+    /// Where its bytes are.
+    pub source: PictureSource,
+    /// The JSON pointer of its address in the run, for error messages.
+    pub pointer: String,
+}
+
+/// One piece of a message's content.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part {
+    /// Text as recorded.
+    Text(String),
+    /// A picture.
+    Picture(Picture),
+    /// Something that this version does not understand; it is carried, never dropped, and an event behind it cannot be replayed.
+    Other(Value),
+}
+
+/// One call of a tool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolCall {
+    /// The id that results refer to; may be absent or repeated.
+    pub id: Option<String>,
+    /// The tool's name.
+    pub name: String,
+    /// Arguments as recorded: mostly a string of JSON.
+    pub arguments: Value,
+}
+
+impl ToolCall {
+    /// A call with arguments in JSON.
+    pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: Value) -> Self {
+        Self {
+            id: Some(id.into()),
+            name: name.into(),
+            arguments: Value::String(arguments.to_string()),
+        }
+    }
+
+    /// The arguments' text: the recorded string, or the compact JSON of an object.
+    pub fn arguments_text(&self) -> String {
+        match &self.arguments {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        }
+    }
+
+    /// One argument that is a string. None where the arguments are not JSON or it is missing.
+    pub fn string_argument(&self, name: &str) -> Option<String> {
+        let parsed;
+        let arguments = match &self.arguments {
+            Value::String(text) => {
+                parsed = serde_json::from_str::<Value>(text).ok()?;
+                &parsed
+            }
+            other => other,
+        };
+        arguments.get(name)?.as_str().map(str::to_owned)
+    }
+}
+
+
+/// One message of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Message {
+    /// Who wrote it.
+    pub role: Role,
+    /// Separate reasoning (`reasoning_content`, `reasoning`), if the message has the field with a string in it.
+    pub reasoning: Option<String>,
+    /// Content in order.
+    pub parts: Vec<Part>,
+    /// Whether the content was a list of parts; templates can tell the two forms apart.
+    pub content_is_list: bool,
+    /// Calls of an assistant message.
+    pub calls: Vec<ToolCall>,
+    /// The call that a tool message answers.
+    pub answers: Option<String>,
+    /// Places of the reasoning field in the source, `/messages/2/reasoning_content`; more than one where a writer keeps two copies.
+    pub reasoning_pointers: Vec<String>,
+    /// Why the reasoning field must not be edited, if so.
+    pub reasoning_frozen: Option<Frozen>,
+}
+
+impl Message {
+    fn plain(role: Role, parts: Vec<Part>) -> Self {
+        let content_is_list = !matches!(parts.as_slice(), [] | [Part::Text(_)]);
+        Self {
+            role,
+            reasoning: None,
+            parts,
+            content_is_list,
+            calls: Vec::new(),
+            answers: None,
+            reasoning_pointers: Vec::new(),
+            reasoning_frozen: None,
+        }
+    }
+
+    /// A system message.
+    pub fn system(text: impl Into<String>) -> Self {
+        Self::plain(Role::System, vec![Part::Text(text.into())])
+    }
+
+    /// A user message of text.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::plain(Role::User, vec![Part::Text(text.into())])
+    }
+
+    /// A user message of parts.
+    pub fn user_parts(parts: Vec<Part>) -> Self {
+        Self::plain(Role::User, parts)
+    }
+
+    /// An assistant message: what the model thought, said and called.
+    pub fn assistant(
+        reasoning: Option<String>,
+        text: impl Into<String>,
+        calls: Vec<ToolCall>,
+    ) -> Self {
+        Self {
+            reasoning,
+            calls,
+            ..Self::plain(Role::Assistant, vec![Part::Text(text.into())])
+        }
+    }
+
+    /// The result of the call `id`.
+    pub fn tool(id: impl Into<String>, parts: Vec<Part>) -> Self {
+        Self {
+            answers: Some(id.into()),
+            ..Self::plain(Role::Tool, parts)
+        }
+    }
+
+    /// All text of the content, parts joined by a line end.
+    pub fn text(&self) -> String {
+        let texts: Vec<&str> = self
+            .parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::Text(text) => Some(text.as_str()),
+                _ => None,
+            })
+            .collect();
+        texts.join("\n")
+    }
+
+    /// Pictures of the content in order.
+    pub fn pictures(&self) -> impl Iterator<Item = &Picture> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Picture(picture) => Some(picture),
+            _ => None,
+        })
+    }
+}
+
+impl Part {
+    /// Text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Part::Text(text.into())
+    }
+
+    /// A picture file, relative to the run's picture root.
+    pub fn picture_path(path: impl Into<String>) -> Self {
+        let path = path.into();
+        Part::Picture(Picture {
+            pointer: path.clone(),
+            source: PictureSource::Path(path),
+        })
+    }
+
+    /// Encoded image bytes.
+    pub fn picture_bytes(bytes: impl Into<Arc<[u8]>>) -> Self {
+        Part::Picture(Picture {
+            source: PictureSource::Bytes(bytes.into()),
+            pointer: String::from("picture in memory"),
+        })
+    }
+}
+
+/// The messages of one task, with the tools that the model was offered.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trajectory {
+    /// The record's own id, if it has one.
+    pub id: Option<String>,
+    /// Tool definitions as the chat template takes them.
+    pub tools: Vec<Value>,
+    /// Messages in order.
+    pub messages: Vec<Message>,
+    /// JSON pointer of the message list in the source: `/messages`, or empty for a bare list.
+    pub root: String,
+}
+
+impl Trajectory {
+    /// An empty run with these tools.
+    pub fn new(tools: Vec<Value>) -> Self {
+        Self {
+            tools,
+            root: String::from("/messages"),
+            ..Self::default()
+        }
+    }
+
+    /// Appends a message.
+    pub fn push(&mut self, message: Message) -> &mut Self {
+        self.messages.push(message);
+        self
+    }
+
+    /// The first `end` messages in the form that Hugging Face chat templates take. Pictures become `{"type": "image"}`; nothing else is added or left out.
+    pub fn template_messages(&self, end: usize) -> Vec<Value> {
+        self.messages.iter().take(end).map(template_message).collect()
+    }
+}
+
+impl Trajectory {
+    /// The whole run as `{"messages": [...], "tools": [...]}` in the template's form; places of its segments point into this text.
+    pub fn to_json(&self) -> String {
+        serde_json::json!({"messages": self.template_messages(usize::MAX), "tools": self.tools}).to_string()
+    }
+
+    /// Puts `text` at a place of [`Trajectory::template_messages`]; false if there is no such place.
+    pub(crate) fn replace(&mut self, place: &Place, text: &str) -> bool {
+        let mut steps = place.pointer.split('/').skip(2);
+        let message = steps.next().and_then(|s| s.parse::<usize>().ok()).and_then(|i| self.messages.get_mut(i));
+        let Some(message) = message else { return false };
+        let target = match (steps.next(), steps.next()) {
+            (Some("reasoning_content"), None) => message.reasoning.as_mut(),
+            (Some("content"), part) => {
+                let part = part.and_then(|s| s.parse().ok()).unwrap_or(0);
+                match message.parts.get_mut(part) {
+                    Some(Part::Text(old)) => Some(old),
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        match target {
+            Some(old) if old.get(place.range.clone()).is_some() => {
+                old.replace_range(place.range.clone(), text);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+fn template_message(message: &Message) -> Value {
+    let mut out = Map::new();
+    out.insert("role".into(), message.role.name().into());
+    let content = if message.content_is_list {
+        Value::Array(message.parts.iter().map(template_part).collect())
+    } else {
+        Value::String(message.text())
+    };
+    out.insert("content".into(), content);
+    if let Some(reasoning) = &message.reasoning {
+        out.insert("reasoning_content".into(), reasoning.as_str().into());
+    }
+    if !message.calls.is_empty() {
+        let calls = message.calls.iter().map(|call| {
+            let mut wire = Map::new();
+            if let Some(id) = &call.id {
+                wire.insert("id".into(), id.as_str().into());
+            }
+            wire.insert("type".into(), "function".into());
+            wire.insert(
+                "function".into(),
+                serde_json::json!({"name": call.name, "arguments": call.arguments}),
+            );
+            Value::Object(wire)
+        });
+        out.insert("tool_calls".into(), Value::Array(calls.collect()));
+    }
+    if let Some(id) = &message.answers {
+        out.insert("tool_call_id".into(), id.as_str().into());
+    }
+    Value::Object(out)
+}
+
+fn template_part(part: &Part) -> Value {
+    match part {
+        Part::Text(text) => serde_json::json!({"type": "text", "text": text}),
+        Part::Picture(_) => serde_json::json!({"type": "image"}),
+        Part::Other(value) => value.clone(),
+    }
+}

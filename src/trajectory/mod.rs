@@ -1,0 +1,10 @@
+//! What happened in a run, whatever file it came from: messages, their parts, the reasoning segments and the atoms in them.
+//! Nothing here knows a wire format or a tensor.
+
+pub mod atom;
+mod message;
+mod segment;
+
+pub use atom::{Atom, AtomKind, atoms, occurs};
+pub use message::{Message, Part, Picture, PictureSource, Role, ToolCall, Trajectory};
+pub use segment::{Frozen, Place, Segment, SegmentKind, VisibleText, segments};
