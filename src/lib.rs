@@ -1,1 +1,4 @@
 //! spare.
+
+//pub mod evidence;
+pub mod trajectory;
