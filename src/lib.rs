@@ -1,4 +1,4 @@
 //! spare.
 
-//pub mod evidence;
+pub mod evidence;
 pub mod trajectory;

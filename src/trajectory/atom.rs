@@ -25,8 +25,8 @@ mod quote;
 mod run;
 mod unit;
 
-#[allow(unused_imports)]
 pub(crate) use class::{is_boundary, is_unspaced};
+pub(crate) use list::blank_lists;
 pub use occurs::occurs;
 
 use run::{RunKind, run_at};

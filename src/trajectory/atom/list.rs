@@ -66,6 +66,25 @@ fn skip_space(text: &str, at: usize) -> usize {
     at + (rest.len() - rest.trim_start().len())
 }
 
+/// `text` with every list of numbers replaced by a space, those inside quotations too.
+pub(crate) fn blank_lists(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    while let Some(c) = char_at(text, at) {
+        match list_at(text, at) {
+            Some(list) => {
+                out.push(' ');
+                at = list.end;
+            }
+            None => {
+                out.push(c);
+                at += c.len_utf8();
+            }
+        }
+    }
+    out
+}
+
 /// `true` for the `2` of a line `2. Second`, if `1.` came before: it counts, it is no value.
 pub(super) fn is_item_number(text: &str, run: &Run, next_item: &mut u32) -> bool {
     let Some(token) = text

@@ -39,6 +39,9 @@ pub(super) fn run_at(text: &str, at: usize, commas: bool) -> Option<Run> {
             end,
         });
     }
+    if !is_boundary(text, at) {
+        return None; // a mark that belongs to the character before
+    }
     let body = prefix_end(text, at);
     char_at(text, body).filter(|&c| is_word(c))?;
     let end = body_end(text, body, commas);

@@ -4,191 +4,26 @@ use super::class::{char_at, is_digit, is_word};
 use super::run::{Run, RunKind, run_at};
 
 /// Units read glued to the number or after one space.
-const UNITS: &[&str] = &[
-    "px",
-    "pixel",
-    "pixels",
-    "pt",
-    "dpi",
-    "deg",
-    "degree",
-    "degrees",
-    "rad",
-    "percent",
-    "nm",
-    "µm",
-    "μm",
-    "um",
-    "mm",
-    "cm",
-    "dm",
-    "m",
-    "km",
-    "inch",
-    "inches",
-    "ft",
-    "feet",
-    "foot",
-    "yd",
-    "yards",
-    "mi",
-    "mile",
-    "miles",
-    "mph",
-    "meter",
-    "meters",
-    "metre",
-    "metres",
-    "kilometers",
-    "kilometres",
-    "centimeters",
-    "millimeters",
-    "mg",
-    "g",
-    "kg",
-    "grams",
-    "kilograms",
-    "t",
-    "lb",
-    "lbs",
-    "oz",
-    "pounds",
-    "ml",
-    "mL",
-    "cl",
-    "dl",
-    "l",
-    "L",
-    "liters",
-    "litres",
-    "ns",
-    "µs",
-    "μs",
-    "us",
-    "ms",
-    "s",
-    "sec",
-    "secs",
-    "second",
-    "seconds",
-    "min",
-    "mins",
-    "minute",
-    "minutes",
-    "h",
-    "hr",
-    "hrs",
-    "hour",
-    "hours",
-    "day",
-    "days",
-    "week",
-    "weeks",
-    "month",
-    "months",
-    "year",
-    "years",
-    "Hz",
-    "kHz",
-    "MHz",
-    "GHz",
-    "rpm",
-    "fps",
-    "V",
-    "mV",
-    "kV",
-    "W",
-    "mW",
-    "kW",
-    "MW",
-    "kWh",
-    "Wh",
-    "mA",
-    "mAh",
-    "Ω",
-    "kΩ",
-    "ohm",
-    "J",
-    "kJ",
-    "cal",
-    "kcal",
-    "N",
-    "Pa",
-    "kPa",
-    "MPa",
-    "hPa",
-    "bar",
-    "psi",
-    "K",
-    "B",
-    "KB",
-    "kB",
-    "MB",
-    "GB",
-    "TB",
-    "PB",
-    "KiB",
-    "MiB",
-    "GiB",
-    "TiB",
-    "bit",
-    "bits",
-    "byte",
-    "bytes",
-    "kbps",
-    "Mbps",
-    "Gbps",
-    "dB",
-    "lm",
-    "lx",
-    "cd",
-    "mol",
-    "am",
-    "pm",
-    "AM",
-    "PM",
-    "EUR",
-    "USD",
-    "GBP",
-    "JPY",
-    "CNY",
-    "RMB",
-    "CHF",
-    "INR",
-    "KRW",
-    "AUD",
-    "CAD",
-    "SEK",
-    "NOK",
-    "DKK",
-    "euro",
-    "euros",
-    "dollars",
-    "cents",
-    "tokens",
-    "nats",
-    "m²",
-    "m2",
-    "m³",
-    "m3",
-    "km²",
-    "km2",
-    "cm²",
-    "cm2",
-    "cm³",
-    "cm3",
-    "mm²",
-    "mm2",
-    "sqm",
-    "s²",
-    "px²",
-];
+const UNITS: &str = "\
+    px pixel pixels pt dpi deg degree degrees rad percent nm µm μm um mm cm dm m km inch \
+    inches ft feet foot yd yards mi mile miles mph meter meters metre metres kilometers \
+    kilometres centimeters millimeters mg g kg grams kilograms t lb lbs oz pounds ml mL cl \
+    dl l L liters litres ns µs μs us ms s sec secs second seconds min mins minute minutes h \
+    hr hrs hour hours day days week weeks month months year years Hz kHz MHz GHz rpm fps V \
+    mV kV W mW kW MW kWh Wh mA mAh Ω kΩ ohm J kJ cal kcal N Pa kPa MPa hPa bar psi K B KB kB \
+    MB GB TB PB KiB MiB GiB TiB bit bits byte bytes kbps Mbps Gbps dB lm lx cd mol am pm AM \
+    PM EUR USD GBP JPY CNY RMB CHF INR KRW AUD CAD SEK NOK DKK euro euros dollars cents \
+    tokens nats m² m2 m³ m3 km² km2 cm² cm2 cm³ cm3 mm² mm2 sqm s² px²";
 
 /// Read only when glued: after a space they are words (`5 in the morning`, `5 A new try`).
-const GLUED_UNITS: &[&str] = &["in", "k", "M", "st", "nd", "rd", "th", "bp", "pp", "x"];
+const GLUED_UNITS: &str = "in k M st nd rd th bp pp x";
 
 /// Symbols that follow a number directly or after one space.
 const SYMBOLS: &str = "%‰°€£¥₹₩$";
+
+fn listed(units: &str, unit: &str) -> bool {
+    !unit.is_empty() && units.split(' ').any(|u| u == unit)
+}
 
 pub(super) fn is_currency(c: char) -> bool {
     "$€£¥₹₩".contains(c)
@@ -196,14 +31,11 @@ pub(super) fn is_currency(c: char) -> bool {
 
 /// `km/h`, `m/s^2`: known units with slashes or a power.
 fn is_unit(word: &str, glued: bool) -> bool {
-    let mut parts = word.split('/');
     let known = |part: &str| {
         let base = part.split_once('^').map_or(part, |(base, _)| base);
-        UNITS.contains(&base)
-            || (glued && GLUED_UNITS.contains(&base))
-            || (!word.contains('/') && base.is_empty())
+        listed(UNITS, base) || (glued && listed(GLUED_UNITS, base))
     };
-    word.matches('/').count() <= 1 && !word.is_empty() && parts.all(known)
+    word.matches('/').count() <= 1 && word.split('/').all(known)
 }
 
 /// `true` for a token that is all number: sign, currency, digits with their joiners, exponent, unit.
