@@ -10,11 +10,14 @@
 
 use std::collections::HashSet;
 
-use super::{Line, Source, Standing, extract, space};
+use super::{Line, Source, Standing, space};
 use crate::trajectory::atom::{Atom, AtomKind, atoms, occurs};
 
 /// The labels a line may begin with.
 const LABELS: [&str; 6] = ["Box: ", "List: ", "Text: ", "Code: ", "Number: ", "Name: "];
+
+/// Values of the call of fewer bytes may stand in a line: often they are mere context.
+const DISTINCT_BYTES: usize = 3;
 
 /// Why a line or the lines together are not evidence. `line` counts from 0.
 #[non_exhaustive]
@@ -89,13 +92,14 @@ pub enum Unfaithful {
 pub fn check(source: &Source<'_>, lines: &[Line]) -> Result<(), Unfaithful> {
     let found = atoms(source.text);
     let required = source.required(&found);
-    for (number, one) in lines.iter().enumerate() {
-        line(source, &found, &one.text).map_err(|broken| broken.at(number))?;
+    let rules = Rules::new(source, &found, &required);
+    for (number, line) in lines.iter().enumerate() {
+        rules.line(&line.text).map_err(|broken| broken.at(number))?;
     }
-    let variable: Vec<&str> = lines.iter().map(|l| variable(source, &l.text)).collect();
+    let shown: Vec<&str> = lines.iter().map(|l| rules.variable(&l.text)).collect();
     for atom in required.iter().filter_map(|&i| found.get(i)) {
         let value = atom.text(source.text);
-        if !variable.iter().any(|l| occurs(l, value)) {
+        if !shown.iter().any(|l| occurs(l, value)) {
             return Err(Unfaithful::Missing {
                 value: value.to_owned(),
                 start: atom.start,
@@ -120,72 +124,86 @@ impl Unfaithful {
     }
 }
 
-/// The rules that one line can break; `found` are the atoms of the segment.
-pub(super) fn line(source: &Source<'_>, found: &[Atom], text: &str) -> Result<(), Unfaithful> {
-    let shown = variable(source, text);
-    if shown.trim().is_empty() || text.contains(['\n', '\r']) {
-        return Err(Unfaithful::NotALine {
-            line: 0,
-            found: text.to_owned(),
-        });
+/// What one line is held against.
+pub(super) struct Rules<'a> {
+    text: &'a str,
+    call: Standing,
+    /// Superseded values, without those that another mention requires.
+    forbidden: HashSet<&'a str>,
+    /// How boxes are read.
+    pub(super) note: String,
+}
+
+impl<'a> Rules<'a> {
+    /// `found` are the atoms of the segment, `required` the indexes of those that must stay.
+    pub(super) fn new(source: &Source<'a>, found: &[Atom], required: &[usize]) -> Self {
+        let values = |indexes: &[usize]| -> HashSet<&'a str> {
+            let atoms = indexes.iter().filter_map(|&i| found.get(i));
+            atoms.map(|a| a.text(source.text)).collect()
+        };
+        Self {
+            text: source.text,
+            call: Standing::of_call(source.call),
+            forbidden: &values(source.superseded) - &values(required),
+            note: space::note(source.space.as_ref()),
+        }
     }
-    let call = Standing::of_call(source.call);
-    let forbidden = forbidden(source, found, &source.required(found));
-    for atom in atoms(shown) {
-        let value = atom.text(shown).to_owned();
-        if !occurs(source.text, &value) && !call.mentions(&value) {
-            return Err(Unfaithful::Invented { line: 0, value });
-        }
-        if forbidden.contains(value.as_str()) {
-            return Err(Unfaithful::Superseded { line: 0, value });
-        }
-        if repeats(&call, &atom, &value) {
-            return Err(Unfaithful::Repeated { line: 0, value });
-        }
-        let note = space::note(source.space.as_ref());
-        if space::is_box(&atom, shown) && !text.trim_end().ends_with(&note) {
-            return Err(Unfaithful::Unread {
+
+    /// The rules that one line can break; the error counts it as line 0.
+    pub(super) fn line(&self, text: &str) -> Result<(), Unfaithful> {
+        let shown = self.variable(text);
+        if shown.trim().is_empty() || text.contains(['\n', '\r']) {
+            return Err(Unfaithful::NotALine {
                 line: 0,
-                value,
-                expected: note,
+                found: text.to_owned(),
             });
         }
+        let noted = text.trim_end().ends_with(&self.note);
+        for atom in atoms(shown) {
+            let value = atom.text(shown).to_owned();
+            if !occurs(self.text, &value) && !self.call.mentions(&value) {
+                return Err(Unfaithful::Invented { line: 0, value });
+            }
+            if self.forbidden.contains(value.as_str()) {
+                return Err(Unfaithful::Superseded { line: 0, value });
+            }
+            if self.repeats(&atom, &value) {
+                return Err(Unfaithful::Repeated { line: 0, value });
+            }
+            if space::is_box(&atom, shown) && !noted {
+                return Err(Unfaithful::Unread {
+                    line: 0,
+                    value,
+                    expected: self.note.clone(),
+                });
+            }
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-/// The line without its label and the note behind its boxes: what the segment must vouch for.
-fn variable<'a>(source: &Source<'_>, text: &'a str) -> &'a str {
-    let shown = LABELS
-        .iter()
-        .find_map(|label| text.strip_prefix(label))
-        .unwrap_or(text);
-    let note = space::note(source.space.as_ref());
-    shown
-        .trim_end()
-        .strip_suffix(note.as_str())
-        .map_or(shown, str::trim_end)
-}
-
-/// Superseded values, without those that another mention requires.
-pub(super) fn forbidden<'a>(
-    source: &Source<'a>,
-    found: &[Atom],
-    required: &[usize],
-) -> HashSet<&'a str> {
-    let values = |indexes: &[usize]| -> HashSet<&'a str> {
-        indexes
+    /// The line without its label and the note behind its boxes: what the segment must vouch for.
+    fn variable<'l>(&self, text: &'l str) -> &'l str {
+        let shown = LABELS
             .iter()
-            .filter_map(|&i| found.get(i))
-            .map(|a| a.text(source.text))
-            .collect()
-    };
-    &values(source.superseded) - &values(required)
-}
+            .find_map(|label| text.strip_prefix(label))
+            .unwrap_or(text);
+        shown
+            .trim_end()
+            .strip_suffix(self.note.as_str())
+            .map_or(shown, str::trim_end)
+    }
 
-/// `true` for a value of the call that is distinct enough to be the same value.
-pub(super) fn repeats(call: &Standing, atom: &Atom, value: &str) -> bool {
-    extract::is_distinct(value, atom.kind) && call.holds(value, atom.kind)
+    /// `true` for a value that no line may hold, if `atom` of the segment is not required itself.
+    pub(super) fn bars(&self, atom: &Atom) -> bool {
+        let value = atom.text(self.text);
+        self.forbidden.contains(value) || self.repeats(atom, value)
+    }
+
+    /// `true` for a value of the call that is distinct enough to be the same value.
+    fn repeats(&self, atom: &Atom, value: &str) -> bool {
+        (atom.kind == AtomKind::List || value.len() >= DISTINCT_BYTES)
+            && self.call.holds(value, atom.kind)
+    }
 }
 
 /// The label of a line that keeps values of these kinds; the flag says whether a list is a box.

@@ -6,19 +6,17 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use super::check::{self, Rules};
 use super::piece::{Pieces, WORD, pieces};
 use super::window::Wanted;
-use super::{Evidence, Line, Source, Standing, check, space};
-use crate::trajectory::atom::{Atom, AtomKind, atoms, occurs};
+use super::{Evidence, Line, Source, space};
+use crate::trajectory::atom::{Atom, atoms, occurs};
 
 /// Words a line may hold beside its label, unless its values alone are longer.
 const MAX_WORDS: usize = 12;
 
 /// Values of fewer bytes mean something only with their context, so each mention is kept, not each value.
 const SHORT_BYTES: usize = 4;
-
-/// A value of the call that is longer than this is left out of the context of other values too.
-const DISTINCT_BYTES: usize = 3;
 
 /// The lines that must stand where `source.text` stood; none if no value must stay.
 #[must_use]
@@ -36,8 +34,7 @@ pub fn extract_within(source: &Source<'_>, max_words: usize) -> Evidence {
     if required.is_empty() {
         return Evidence::default();
     }
-    let forbidden = check::forbidden(source, &atoms, &required);
-    let call = Standing::of_call(source.call);
+    let rules = Rules::new(source, &atoms, &required);
     let pieces = pieces(text, &atoms);
     let is = |test: &dyn Fn(usize, &Atom) -> bool| -> Vec<bool> {
         let atom = |index: usize| atoms.get(index).is_some_and(|a| test(index, a));
@@ -52,16 +49,13 @@ pub fn extract_within(source: &Source<'_>, max_words: usize) -> Evidence {
         pieces: &pieces,
         required: &is(&|index, _| required.contains(&index)),
         barred: &is(&|index, a| {
-            let value = a.text(text);
-            !required.contains(&index)
-                && (source.superseded.contains(&index)
-                    || forbidden.contains(value)
-                    || check::repeats(&call, a, value))
+            !required.contains(&index) && (source.superseded.contains(&index) || rules.bars(a))
         }),
         limit: WORD * max_words,
     };
     let mut out = Writer {
-        source,
+        text,
+        rules: &rules,
         atoms: &atoms,
         pieces: &pieces,
         lines: Vec::new(),
@@ -87,7 +81,8 @@ pub fn extract_within(source: &Source<'_>, max_words: usize) -> Evidence {
 }
 
 struct Writer<'a> {
-    source: &'a Source<'a>,
+    text: &'a str,
+    rules: &'a Rules<'a>,
     atoms: &'a [Atom],
     pieces: &'a Pieces,
     lines: Vec<String>,
@@ -105,16 +100,14 @@ impl<'a> Writer<'a> {
 
     /// Adds the line of a window that keeps `values`, unless earlier lines keep all of them.
     fn write(&mut self, window: &Range<usize>, values: &[&Atom]) {
-        let text = self.source.text;
+        let text = self.text;
         let kept =
             |value: &str| value.len() >= SHORT_BYTES && self.lines.iter().any(|l| occurs(l, value));
         if values.iter().all(|a| kept(a.text(text))) {
             return;
         }
         let line = self.line(window, values);
-        if check::line(self.source, self.atoms, &line).is_ok()
-            && values.iter().all(|a| occurs(&line, a.text(text)))
-        {
+        if self.rules.line(&line).is_ok() && values.iter().all(|a| occurs(&line, a.text(text))) {
             self.push(line);
             return;
         }
@@ -130,47 +123,42 @@ impl<'a> Writer<'a> {
     }
 
     fn line(&self, window: &Range<usize>, values: &[&Atom]) -> String {
-        let text = self.source.text;
+        let text = self.text;
         let pieces = self.pieces.all.get(window.clone()).unwrap_or(&[]);
         let (start, end) = (
             pieces.first().map_or(0, |p| p.start),
             pieces.last().map_or(0, |p| p.end),
         );
         // marks at the ends go, but never a character of a value
-        let mut held = pieces.iter().filter(|p| p.atom.is_some());
-        let first = held.next().map_or(end, |p| p.start);
-        let last = held.next_back().map_or(
-            pieces
-                .iter()
-                .find(|p| p.atom.is_some())
-                .map_or(start, |p| p.end),
-            |p| p.end,
-        );
+        let first = pieces
+            .iter()
+            .find(|p| p.atom.is_some())
+            .map_or(end, |p| p.start);
+        let last = pieces
+            .iter()
+            .rfind(|p| p.atom.is_some())
+            .map_or(start, |p| p.end);
         let head = text.get(start..first).unwrap_or("");
         let tail = text.get(last..end).unwrap_or("");
         let body = text.get(first..last).unwrap_or("");
-        let closed = |open: char, close: char| {
-            head.contains(open) == (body.contains(close) || tail.contains(close))
-        };
+        let closes = body.contains(')') || tail.contains(')');
         let head = head.trim_start_matches(|c: char| {
-            c.is_whitespace()
-                || "*#>-–—•,;:.)]}！。，".contains(c)
-                || (c == '(' && !closed('(', ')'))
+            c.is_whitespace() || "*#>-–—•,;:.)]}！。，".contains(c) || (c == '(' && !closes)
         });
-        let open = head.contains('(') || body.contains('(');
+        let opens = head.contains('(') || body.contains('(');
         let tail = tail.trim_end_matches(|c: char| {
-            c.is_whitespace() || "*,;:.–—([{。，；：、".contains(c) || (c == ')' && !open)
+            c.is_whitespace() || "*,;:.–—([{。，；：、".contains(c) || (c == ')' && !opens)
         });
         self.labelled(values, &one_line(&format!("{head}{body}{tail}")))
     }
 
     /// `Text: ...`, and behind boxes how to read them.
     fn labelled(&self, values: &[&Atom], shown: &str) -> String {
-        let text = self.source.text;
+        let text = self.text;
         let label = check::label(values.iter().map(|a| (a.kind, space::is_box(a, text))));
         let boxed = atoms(shown).iter().any(|a| space::is_box(a, shown));
         let note = if boxed {
-            format!(" {}", space::note(self.source.space.as_ref()))
+            format!(" {}", self.rules.note)
         } else {
             String::new()
         };
@@ -198,8 +186,4 @@ fn one_line(text: &str) -> String {
         });
     }
     out
-}
-
-pub(super) const fn is_distinct(value: &str, kind: AtomKind) -> bool {
-    matches!(kind, AtomKind::List) || value.len() >= DISTINCT_BYTES
 }

@@ -101,5 +101,6 @@ pub(super) fn note(space: Option<&BoxSpace>) -> String {
 pub(super) fn is_box(atom: &Atom, text: &str) -> bool {
     let numbers = atom.list_len(text);
     let nested = || atom.text(text).matches(['[', '(', '{']).count() > 1;
-    atom.kind == AtomKind::List && (numbers == 4 || (numbers > 4 && numbers % 4 == 0 && nested()))
+    atom.kind == AtomKind::List
+        && (numbers == 4 || (numbers > 4 && numbers.is_multiple_of(4) && nested()))
 }

@@ -71,7 +71,7 @@ fn is_member(text: &str, run: &Run) -> bool {
         .all(|c| is_digit(c) || (is_letter(c) && c.is_uppercase()));
     run.kind != RunKind::Number
         && (capital || plate)
-        && !(stem == "I" && !token.starts_with("I-"))
+        && (stem != "I" || token.starts_with("I-"))
         && !token.contains(['/', '_', '#', ':', '\\', '@'])
         && !(run.kind == RunKind::Code && token.contains('.'))
 }
