@@ -45,13 +45,13 @@ pub(crate) struct Common {
     #[arg(long, default_value_t = 20)]
     pub top_k: usize,
     /// A token is sensitive above this normalised divergence.
-    #[arg(long, default_value_t = 0.2)]
+    #[arg(long, default_value_t = 0.2, allow_negative_numbers = true)]
     pub tau: f64,
     /// This many sensitive tokens make a segment sensitive.
     #[arg(long, default_value_t = 2)]
     pub kappa: usize,
     /// A token counts only above this divergence. [default: 0.05; 0 with --rule paper]
-    #[arg(long, value_name = "NATS")]
+    #[arg(long, value_name = "NATS", allow_negative_numbers = true)]
     pub min_nats: Option<f64>,
     /// Which divergence decides.
     #[arg(long, value_enum, default_value_t = KlName::Topk)]

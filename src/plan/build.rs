@@ -282,8 +282,8 @@ fn rebuild(input: &EventInput<'_>, segment: &Segment, plan: &mut SegmentPlan, ke
     }
 }
 
-/// Words of context beside the values, tried in turn until the evidence is short enough.
-const CONTEXT_WORDS: [usize; 3] = [12, 6, 0];
+/// Words of a line, tried in turn until the evidence is short enough. Never bare values: "9" alone says something else than "it looks like 9".
+const CONTEXT_WORDS: [usize; 3] = [12, 8, 5];
 
 /// Evidence of at most `limit` tokens with as much context as fits; its smallest size where nothing does.
 fn fit(source: &Source<'_>, limit: f64, count: &dyn Fn(&str) -> usize) -> Result<Evidence, usize> {
