@@ -12,6 +12,7 @@ mod error;
 mod head;
 pub mod image;
 mod ops;
+mod positions;
 mod prepared;
 pub mod qwen3_vl;
 
@@ -20,5 +21,6 @@ pub use checkpoint::{Checkpoint, WeightDtype, WeightProblem};
 pub use control::{Control, Progress};
 pub use error::ModelError;
 pub use head::HeadWeight;
-pub use prepared::{PictureSpan, Positions, PreparedPrompt};
+pub use positions::Positions;
+pub use prepared::{PictureSpan, PreparedPrompt};
 pub use qwen3_vl::{Description, Features, HiddenRows, Qwen3Vl, load, load_from_bytes};
