@@ -15,6 +15,7 @@ mod error;
 mod head;
 pub mod image;
 mod ops;
+mod positions;
 mod prepared;
 pub mod prompt;
 pub mod qwen3_vl;
@@ -25,8 +26,9 @@ pub use companions::Companions;
 pub use control::{Control, Progress};
 pub use error::ModelError;
 pub use head::HeadWeight;
-pub use prepared::{PictureSpan, Positions, PreparedPrompt};
 pub use candle_core::Device;
+pub use positions::Positions;
+pub use prepared::{PictureSpan, PreparedPrompt};
 pub use qwen3_vl::{Description, Features, HiddenRows, Qwen3Vl, load, load_from_bytes};
 
 /// Sets the number of worker threads for everything numeric; only the first call in a process has an effect.

@@ -78,13 +78,10 @@ mod tests {
                     })
                     .collect();
                 let sum: f64 = scores.iter().sum();
-                for c in 0..d {
-                    out.push(
-                        (0..seen)
-                            .map(|j| scores[j] / sum * f64::from(v[kv][j][c]))
-                            .sum(),
-                    );
-                }
+                out.extend((0..d).map(|c| {
+                    let sum_of = |j: usize| scores[j] / sum * f64::from(v[kv][j][c]);
+                    (0..seen).map(sum_of).sum::<f64>()
+                }));
             }
         }
         out

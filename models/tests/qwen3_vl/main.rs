@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod broken;
+mod configs;
 mod exact;
 mod golden;
 mod greedy;
+mod refused;
 mod replay;
