@@ -39,6 +39,8 @@ const MEDIA: [&str; 8] = [
 pub(super) struct Leaf {
     pub pointer: String,
     pub text: String,
+    /// Role and field (`assistant/content`), or `tools`: what a template treats alike.
+    pub kind: String,
     /// A path, URL or payload: expected not to be shown.
     pub media: bool,
 }
@@ -80,7 +82,18 @@ impl Input {
             fixed: Vec::new(),
         };
         for (index, message) in messages.iter().enumerate() {
-            input.collect(message, &format!("/messages/{index}"), Place::Message);
+            let first = input.leaves.len();
+            let pointer = format!("/messages/{index}");
+            input.collect(message, &pointer, Place::Message);
+            let role = message
+                .get("role")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            for leaf in input.leaves.iter_mut().skip(first) {
+                let field = leaf.pointer.get(pointer.len()..).unwrap_or_default();
+                let field = field.split('/').nth(1).unwrap_or_default();
+                leaf.kind = format!("{role}/{field}");
+            }
         }
         for (index, tool) in chat.tools.iter().enumerate() {
             input.collect(tool, &format!("/tools/{index}"), Place::Tool);
@@ -104,6 +117,7 @@ impl Input {
             Value::String(text) => self.leaves.push(Leaf {
                 pointer: pointer.to_owned(),
                 text: text.clone(),
+                kind: "tools".to_owned(),
                 media: place == Place::Media,
             }),
             Value::Array(items) => {

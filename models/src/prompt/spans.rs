@@ -4,6 +4,8 @@
 //! rendering byte for byte. A part whose marks change the rendering (a template trims it, or cuts it at `</think>`)
 //! is marked further inside until they do not; one that allows no mark is refused by name.
 
+use std::collections::HashSet;
+
 use super::error::PromptError;
 use super::rendering::{Cut, PartSpan, Rendering};
 use super::shape::{Trim, literals, trim};
@@ -23,7 +25,7 @@ impl Renderer<'_> {
         }
         let marks = self.marks(&shown);
         let trial = self.trial(&marks).ok_or_else(|| self.opaque(0))?;
-        let (mut parts, seen) = self.read_parts(&trial, &marks);
+        let mut parts = self.read_parts(&trial, &marks);
         parts.extend(
             shown
                 .iter()
@@ -31,11 +33,15 @@ impl Renderer<'_> {
         );
         parts.sort_by_key(|part| (part.span.start, part.span.end));
         self.refuse_gaps(&parts)?;
+        let seen: HashSet<&str> = parts.iter().map(|part| part.pointer.as_str()).collect();
         let hidden: Vec<usize> = (0..self.input.leaves.len())
-            .filter(|leaf| !seen.contains(leaf))
+            .filter(|&leaf| {
+                self.leaf(leaf)
+                    .is_some_and(|leaf| !seen.contains(leaf.pointer.as_str()))
+            })
             .collect();
         self.refuse_inner_pieces(&hidden)?;
-        let cuts = self.locate(cuts, &marks)?;
+        let cuts = self.locate(cuts, &marks, &trial)?;
         Ok(Rendering {
             text: self.plain,
             parts,
@@ -86,19 +92,18 @@ impl Renderer<'_> {
     }
 
     /// The pieces whose pair of marks came out.
-    fn read_parts(&self, trial: &Trial, marks: &[Mark]) -> (Vec<PartSpan>, Vec<usize>) {
-        let (mut parts, mut seen) = (Vec::new(), Vec::new());
+    fn read_parts(&self, trial: &Trial, marks: &[Mark]) -> Vec<PartSpan> {
+        let mut parts = Vec::new();
         for (number, pair) in marks.chunks(2).enumerate() {
             let (&[open, close], Seen::Once(span)) = (pair, trial.pair(2 * number)) else {
                 continue;
             };
-            seen.push(open.leaf);
             parts.push(PartSpan {
                 pointer: self.pointer(open.leaf),
                 span,
                 trimmed: open.at..close.at,
             });
         }
-        (parts, seen)
+        parts
     }
 }

@@ -11,7 +11,7 @@ use super::shape::Shape;
 use super::template::ChatTemplate;
 
 /// What a mark is for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Mark {
     pub(super) leaf: usize,
     pub(super) at: usize,
