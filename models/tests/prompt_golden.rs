@@ -6,9 +6,12 @@
 //! their tests print a line and pass; with `SPARE_REQUIRE_FETCHED=1` they fail.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod prompt_support;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use prompt_support::{THINKING, board, with};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use spare_models::prompt::{Chat, Prompter, SpecialTokens};
@@ -30,14 +33,6 @@ fn sha256(bytes: &[u8]) -> String {
         .iter()
         .map(|b| format!("{b:02x}"))
         .collect()
-}
-
-fn board() -> Prompter {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("pretrained/board");
-    let read = |name: &str| fs::read(folder.join(name)).unwrap();
-    let template = String::from_utf8(read("chat_template.jinja")).unwrap();
-    let tokens = SpecialTokens::from_config(&read("tokenizer_config.json")).unwrap();
-    Prompter::new(&read("tokenizer.json"), &template, &tokens).unwrap()
 }
 
 /// A file that a test run may lack.
@@ -184,6 +179,35 @@ fn check_offsets(encoded: &spare_models::prompt::Encoded, name: &str) {
 #[test]
 fn board_ids_equal_transformers() {
     assert_eq!(check(&board(), "board"), 14);
+}
+
+#[test]
+fn thinking_type_ids_equal_transformers() {
+    assert_eq!(check(&with(THINKING), "thinking"), 14);
+}
+
+/// The one intended difference: special-token literals in text of the run are text here, tokens in transformers
+/// (`sanitize_control_tokens=True` of 5.24 makes them text as well, but breaks the text around them).
+#[test]
+fn special_literals_of_the_run_differ_from_transformers() {
+    let prompter = board();
+    let forged = &golden()["forged"];
+    let chat = prompt_support::chat(forged["messages"].clone());
+    let encoded = prompter
+        .encode(&prompter.render(&chat).unwrap(), &[])
+        .unwrap();
+    let list = |name: &str| -> Vec<u32> { serde_json::from_value(forged[name].clone()).unwrap() };
+    let (theirs, sanitized) = (list("ids"), list("sanitized_ids"));
+    let special = |ids: &[u32]| -> Vec<u32> {
+        let last = prompter.token_id("</tool_response>").unwrap();
+        ids.iter().copied().filter(|&id| id <= last).collect()
+    };
+    assert_ne!(encoded.ids, theirs);
+    assert_eq!(special(&theirs).len(), special(&encoded.ids).len() + 6);
+    assert_eq!(special(&encoded.ids), special(&sanitized));
+    for ids in [&encoded.ids, &theirs, &sanitized] {
+        assert_eq!(prompter.decode(ids).unwrap(), encoded.text);
+    }
 }
 
 #[test]

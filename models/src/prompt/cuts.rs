@@ -44,13 +44,21 @@ impl Renderer<'_> {
             trial.places.starts_with(&unbroken.places)
                 && (0..pairs).all(|i| matches!(read(trial, i), Seen::Not | Seen::Once(_)))
         };
-        let mut trial = self.trial(&with(&wanted));
-        if !trial.as_ref().is_some_and(is_good) {
+        // One trim for all, as the parts of one kind are trimmed alike; else one for each.
+        let mut trial = None;
+        let all_alike = trims().into_iter().find_map(|(left, right)| {
+            let trimmed: Vec<_> = wanted
+                .iter()
+                .map(|(leaf, range)| (*leaf, trim(self.text(*leaf), range, left, right)))
+                .collect();
+            trial = self.trial(&with(&trimmed)).filter(is_good);
+            trial.is_some().then_some(trimmed)
+        });
+        if let Some(trimmed) = all_alike {
+            wanted = trimmed;
+        } else {
             for (cut, slot) in cuts.iter().zip(&mut wanted) {
-                let text = self
-                    .leaf(slot.0)
-                    .map(|leaf| leaf.text.as_str())
-                    .unwrap_or_default();
+                let text = self.text(slot.0);
                 let raw = slot.1.clone();
                 let candidates = trims().map(|(left, right)| trim(text, &raw, left, right));
                 let fits = |range: &Range<usize>| {
@@ -66,9 +74,8 @@ impl Renderer<'_> {
                     )
                 })?;
             }
-            trial = self.trial(&with(&wanted));
+            trial = self.trial(&with(&wanted)).filter(is_good);
         }
-        let trial = trial.filter(is_good);
         let Some(trial) = trial else {
             return match cuts.first() {
                 Some(cut) => Err(PromptError::cut(

@@ -114,10 +114,7 @@ impl Renderer<'_> {
         let shape = self.shapes.get(leaf).copied().unwrap_or(Shape::WHOLE);
         // A literal inside is a place where the template may have cut without touching either end.
         let cuttable = !shape.between_literals && {
-            let text = self
-                .leaf(leaf)
-                .map(|leaf| leaf.text.as_str())
-                .unwrap_or_default();
+            let text = self.text(leaf);
             let literals = self.template.cut_literals();
             literals.iter().any(|literal| text.contains(literal))
         };

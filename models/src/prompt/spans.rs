@@ -5,6 +5,7 @@
 //! is marked further inside until they do not; one that allows no mark is refused by name.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use super::error::PromptError;
 use super::rendering::{Cut, PartSpan, Rendering};
@@ -55,7 +56,7 @@ impl Renderer<'_> {
         })
     }
 
-    /// In a part that is marked between literals, a literal that passes through is text of the run as well. A mark
+    /// In a part that is marked between literals, a special token's literal that passes through is text of the run as well. A mark
     /// inside it survives then; but it also keeps the template from cutting there, so all other marks, among them
     /// one at each end of the part, must stay where they are.
     fn inner_literals(&self, leaf: usize, marks: &[Mark]) -> Vec<PartSpan> {
@@ -63,13 +64,24 @@ impl Renderer<'_> {
             (Some(leaf), Some(shape)) if shape.between_literals => leaf.text.as_str(),
             _ => return Vec::new(),
         };
+        // Only a special token reads differently as text.
+        let is_special = |literal: &Range<usize>| {
+            let literal = text.get(literal.clone()).unwrap_or_default();
+            self.special
+                .iter()
+                .any(|special| literal.contains(special.as_str()))
+        };
+        let mut passing = literals(text, self.template.cut_literals());
+        passing.retain(is_special);
+        if passing.is_empty() {
+            return Vec::new();
+        }
         let whole = trim(text, &(0..text.len()), Trim::Space, Trim::Space);
         let mut marks = marks.to_vec();
         marks.extend([whole.start, whole.end].map(|at| Mark { leaf, at }));
         let Some(unbroken) = self.trial(&marks) else {
             return Vec::new();
         };
-        let passing = literals(text, self.template.cut_literals());
         let passing = passing.into_iter().filter_map(|literal| {
             let first = text.get(literal.clone())?.chars().next()?.len_utf8();
             let at = literal.start + first;
