@@ -223,3 +223,29 @@ fn qwen3_thinking_type_ids_equal_transformers() {
         assert_eq!(check(&prompter, "qwen3_text"), 12);
     }
 }
+
+/// A token that straddles the border of a part belongs to it: ".\n" is one token (624), "\n\n" another (271).
+#[test]
+fn straddling_tokens_belong_to_the_part() {
+    let Some(thinking) = qwen3_text() else { return };
+    let Some(instruct) = qwen3_vl() else { return };
+    let ids = |prompter: &Prompter, message: Value, field: &str| {
+        let chat = prompt_support::chat(json!([{"role": "user", "content": "q"}, message]));
+        let rendering = prompter.render(&chat).unwrap();
+        let encoded = prompter.encode(&rendering, &[]).unwrap();
+        let pointer = format!("/messages/1/{field}");
+        let span = rendering.spans(&pointer).next().unwrap().span.clone();
+        encoded.ids[encoded.tokens_overlapping(span)].to_vec()
+    };
+    let thought = json!({"role": "assistant", "content": "a", "reasoning_content": "It is 9."});
+    assert_eq!(
+        ids(&thinking, thought, "reasoning_content"),
+        [2132, 374, 220, 24, 624]
+    );
+    let content = |text: &str| json!({"role": "assistant", "content": text});
+    assert_eq!(ids(&instruct, content("\nIt"), "content"), [271, 2132]);
+    assert_eq!(ids(&instruct, content("It.\n"), "content"), [2132, 624]);
+    // The emoji's tokens share its bytes; all of them belong to it.
+    let emoji = ids(&instruct, content("x 🎯"), "content");
+    assert_eq!(instruct.decode(&emoji).unwrap(), "x 🎯");
+}
