@@ -6,9 +6,12 @@
 //! their tests print a line and pass; with `SPARE_REQUIRE_FETCHED=1` they fail.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod prompt_support;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use prompt_support::{THINKING, board, with};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use spare_models::prompt::{Chat, Prompter, SpecialTokens};
@@ -30,14 +33,6 @@ fn sha256(bytes: &[u8]) -> String {
         .iter()
         .map(|b| format!("{b:02x}"))
         .collect()
-}
-
-fn board() -> Prompter {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("pretrained/board");
-    let read = |name: &str| fs::read(folder.join(name)).unwrap();
-    let template = String::from_utf8(read("chat_template.jinja")).unwrap();
-    let tokens = SpecialTokens::from_config(&read("tokenizer_config.json")).unwrap();
-    Prompter::new(&read("tokenizer.json"), &template, &tokens).unwrap()
 }
 
 /// A file that a test run may lack.
@@ -187,6 +182,35 @@ fn board_ids_equal_transformers() {
 }
 
 #[test]
+fn thinking_type_ids_equal_transformers() {
+    assert_eq!(check(&with(THINKING), "thinking"), 14);
+}
+
+/// The one intended difference: special-token literals in text of the run are text here, tokens in transformers
+/// (`sanitize_control_tokens=True` of 5.24 makes them text as well, but breaks the text around them).
+#[test]
+fn special_literals_of_the_run_differ_from_transformers() {
+    let prompter = board();
+    let forged = &golden()["forged"];
+    let chat = prompt_support::chat(forged["messages"].clone());
+    let encoded = prompter
+        .encode(&prompter.render(&chat).unwrap(), &[])
+        .unwrap();
+    let list = |name: &str| -> Vec<u32> { serde_json::from_value(forged[name].clone()).unwrap() };
+    let (theirs, sanitized) = (list("ids"), list("sanitized_ids"));
+    let special = |ids: &[u32]| -> Vec<u32> {
+        let last = prompter.token_id("</tool_response>").unwrap();
+        ids.iter().copied().filter(|&id| id <= last).collect()
+    };
+    assert_ne!(encoded.ids, theirs);
+    assert_eq!(special(&theirs).len(), special(&encoded.ids).len() + 6);
+    assert_eq!(special(&encoded.ids), special(&sanitized));
+    for ids in [&encoded.ids, &theirs, &sanitized] {
+        assert_eq!(prompter.decode(ids).unwrap(), encoded.text);
+    }
+}
+
+#[test]
 fn qwen3_vl_instruct_ids_equal_transformers() {
     if let Some(prompter) = qwen3_vl() {
         assert_eq!(check(&prompter, "qwen3_vl"), 15);
@@ -198,4 +222,30 @@ fn qwen3_thinking_type_ids_equal_transformers() {
     if let Some(prompter) = qwen3_text() {
         assert_eq!(check(&prompter, "qwen3_text"), 12);
     }
+}
+
+/// A token that straddles the border of a part belongs to it: ".\n" is one token (624), "\n\n" another (271).
+#[test]
+fn straddling_tokens_belong_to_the_part() {
+    let Some(thinking) = qwen3_text() else { return };
+    let Some(instruct) = qwen3_vl() else { return };
+    let ids = |prompter: &Prompter, message: Value, field: &str| {
+        let chat = prompt_support::chat(json!([{"role": "user", "content": "q"}, message]));
+        let rendering = prompter.render(&chat).unwrap();
+        let encoded = prompter.encode(&rendering, &[]).unwrap();
+        let pointer = format!("/messages/1/{field}");
+        let span = rendering.spans(&pointer).next().unwrap().span.clone();
+        encoded.ids[encoded.tokens_overlapping(span)].to_vec()
+    };
+    let thought = json!({"role": "assistant", "content": "a", "reasoning_content": "It is 9."});
+    assert_eq!(
+        ids(&thinking, thought, "reasoning_content"),
+        [2132, 374, 220, 24, 624]
+    );
+    let content = |text: &str| json!({"role": "assistant", "content": text});
+    assert_eq!(ids(&instruct, content("\nIt"), "content"), [271, 2132]);
+    assert_eq!(ids(&instruct, content("It.\n"), "content"), [2132, 624]);
+    // The emoji's tokens share its bytes; all of them belong to it.
+    let emoji = ids(&instruct, content("x 🎯"), "content");
+    assert_eq!(instruct.decode(&emoji).unwrap(), "x 🎯");
 }

@@ -13,6 +13,7 @@ impl Renderer<'_> {
         &self,
         cuts: &[Cut],
         marks: &[Mark],
+        unbroken: &Trial,
     ) -> Result<Vec<Option<Range<usize>>>, PromptError> {
         let mut wanted = Vec::with_capacity(cuts.len());
         for cut in cuts {
@@ -30,30 +31,39 @@ impl Renderer<'_> {
         }
         let with = |ranges: &[(usize, Range<usize>)]| {
             let mut all = marks.to_vec();
-            for (leaf, range) in ranges {
+            // What is empty after trimming is white space that the template strips: nothing to find.
+            for (leaf, range) in ranges.iter().filter(|(_, range)| !range.is_empty()) {
                 all.extend([range.start, range.end].map(|at| Mark { leaf: *leaf, at }));
             }
             all
         };
         let read = |trial: &Trial, i: usize| trial.pair(marks.len() + 2 * i);
-        let is_good = |trial: &Trial, n: usize| {
-            (0..n).all(|i| matches!(read(trial, i), Seen::Not | Seen::Once(_)))
+        // A mark inside a literal may turn the template's way round; then the marks of the parts move.
+        let is_good = |trial: &Trial| {
+            let pairs = (trial.places.len() - unbroken.places.len()) / 2;
+            trial.places.starts_with(&unbroken.places)
+                && (0..pairs).all(|i| matches!(read(trial, i), Seen::Not | Seen::Once(_)))
         };
-        let mut trial = self.trial(&with(&wanted));
-        if !trial
-            .as_ref()
-            .is_some_and(|trial| is_good(trial, wanted.len()))
-        {
+        // One trim for all, as the parts of one kind are trimmed alike; else one for each.
+        let mut trial = None;
+        let all_alike = trims().into_iter().find_map(|(left, right)| {
+            let trimmed: Vec<_> = wanted
+                .iter()
+                .map(|(leaf, range)| (*leaf, trim(self.text(*leaf), range, left, right)))
+                .collect();
+            trial = self.trial(&with(&trimmed)).filter(is_good);
+            trial.is_some().then_some(trimmed)
+        });
+        if let Some(trimmed) = all_alike {
+            wanted = trimmed;
+        } else {
             for (cut, slot) in cuts.iter().zip(&mut wanted) {
-                let text = self
-                    .leaf(slot.0)
-                    .map(|leaf| leaf.text.as_str())
-                    .unwrap_or_default();
+                let text = self.text(slot.0);
                 let raw = slot.1.clone();
                 let candidates = trims().map(|(left, right)| trim(text, &raw, left, right));
                 let fits = |range: &Range<usize>| {
                     let trial = self.trial(&with(&[(slot.0, range.clone())]));
-                    trial.is_some_and(|trial| is_good(&trial, 1))
+                    trial.as_ref().is_some_and(is_good)
                 };
                 let fitting = candidates.into_iter().find(fits);
                 slot.1 = fitting.ok_or_else(|| {
@@ -64,9 +74,8 @@ impl Renderer<'_> {
                     )
                 })?;
             }
-            trial = self.trial(&with(&wanted));
+            trial = self.trial(&with(&wanted)).filter(is_good);
         }
-        let trial = trial.filter(|trial| is_good(trial, wanted.len()));
         let Some(trial) = trial else {
             return match cuts.first() {
                 Some(cut) => Err(PromptError::cut(
@@ -77,10 +86,14 @@ impl Renderer<'_> {
                 None => Ok(Vec::new()),
             };
         };
-        let spans = (0..wanted.len()).map(|i| match read(&trial, i) {
-            Seen::Once(span) => Some(span),
-            _ => None,
-        });
-        Ok(spans.collect())
+        let mut pairs = 0..;
+        let mut span = |range: &Range<usize>| {
+            let pair = (!range.is_empty()).then(|| pairs.next())??;
+            match read(&trial, pair) {
+                Seen::Once(span) => Some(span),
+                _ => None,
+            }
+        };
+        Ok(wanted.iter().map(|(_, range)| span(range)).collect())
     }
 }

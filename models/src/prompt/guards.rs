@@ -8,7 +8,14 @@ use super::trial::{Mark, Renderer};
 impl Renderer<'_> {
     /// A part without a shown mark may still show its middle; marks between its words would tell.
     pub(super) fn refuse_inner_pieces(&self, hidden: &[usize]) -> Result<(), PromptError> {
-        let marks: Vec<Mark> = hidden.iter().flat_map(|&leaf| self.words(leaf)).collect();
+        // Between literals the pieces have been looked at already, and a mark beside a literal stands in what is trimmed.
+        let whole = |leaf: &&usize| {
+            self.shapes
+                .get(**leaf)
+                .is_some_and(|shape| !shape.between_literals)
+        };
+        let whole = hidden.iter().filter(whole);
+        let marks: Vec<Mark> = whole.flat_map(|&leaf| self.words(leaf)).collect();
         let Some(trial) = self.trial(&marks) else {
             return Ok(());
         };

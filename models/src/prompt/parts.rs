@@ -39,6 +39,8 @@ const MEDIA: [&str; 8] = [
 pub(super) struct Leaf {
     pub pointer: String,
     pub text: String,
+    /// Role and field (`assistant/content`), or `tools`: what a template treats alike.
+    pub kind: String,
     /// A path, URL or payload: expected not to be shown.
     pub media: bool,
 }
@@ -52,7 +54,8 @@ pub(super) struct Fixed {
     pub text: String,
 }
 
-/// `{"messages": [..], "tools": [..]}` as the template gets it, and its strings in order.
+/// `{"messages": [..], "tools": [..]}` as the template gets it, and its strings in order. An assistant message
+/// without content gets an empty one, as serving engines give it.
 #[derive(Debug, Clone)]
 pub(super) struct Input {
     pub root: Value,
@@ -79,10 +82,28 @@ impl Input {
             fixed: Vec::new(),
         };
         for (index, message) in messages.iter().enumerate() {
-            input.collect(message, &format!("/messages/{index}"), Place::Message);
+            let first = input.leaves.len();
+            let pointer = format!("/messages/{index}");
+            input.collect(message, &pointer, Place::Message);
+            let role = message
+                .get("role")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            for leaf in input.leaves.iter_mut().skip(first) {
+                let field = leaf.pointer.get(pointer.len()..).unwrap_or_default();
+                let field = field.split('/').nth(1).unwrap_or_default();
+                leaf.kind = format!("{role}/{field}");
+            }
         }
         for (index, tool) in chat.tools.iter().enumerate() {
             input.collect(tool, &format!("/tools/{index}"), Place::Tool);
+        }
+        // What the run does not have is no part of it, so this comes after the walk.
+        for message in messages.iter_mut().filter_map(Value::as_object_mut) {
+            let is_assistant = message.get("role").is_some_and(|role| role == "assistant");
+            if is_assistant && !message.contains_key("content") {
+                message.insert("content".to_owned(), Value::String(String::new()));
+            }
         }
         let mut root = Map::new();
         root.insert("messages".to_owned(), Value::Array(messages));
@@ -96,11 +117,12 @@ impl Input {
             Value::String(text) => self.leaves.push(Leaf {
                 pointer: pointer.to_owned(),
                 text: text.clone(),
+                kind: "tools".to_owned(),
                 media: place == Place::Media,
             }),
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    self.collect(item, &format!("{pointer}/{index}"), place.item());
+                    self.collect(item, &format!("{pointer}/{index}"), place);
                 }
             }
             Value::Object(fields) => {
@@ -159,14 +181,9 @@ impl Place {
             _ => Self::Text,
         }
     }
-
-    fn item(self) -> Self {
-        self
-    }
 }
 
-/// Drops null fields as transformers does, gives an assistant message without content an empty one as serving
-/// engines do, and empties data URIs, which no template reads.
+/// Drops null fields as transformers does, and empties data URIs, which no template reads.
 fn message_for_template(index: usize, fields: &Map<String, Value>) -> Result<Value, PromptError> {
     let mut message: Map<String, Value> = fields
         .iter()
@@ -174,15 +191,12 @@ fn message_for_template(index: usize, fields: &Map<String, Value>) -> Result<Val
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
     let role = message.get("role");
-    let Some(role) = role.and_then(Value::as_str) else {
+    if !role.is_some_and(Value::is_string) {
         return Err(PromptError::Shape {
             pointer: format!("/messages/{index}/role"),
             found: role.map_or("nothing", kind),
             expected: "a string",
         });
-    };
-    if role == "assistant" && !message.contains_key("content") {
-        message.insert("content".to_owned(), Value::String(String::new()));
     }
     if let Some(Value::Array(parts)) = message.get_mut("content") {
         for part in parts.iter_mut().filter_map(Value::as_object_mut) {

@@ -1,88 +1,138 @@
 //! How is each part marked so that the rendering stays the same?
 
+use std::collections::BTreeMap;
+
 use super::error::PromptError;
-use super::shape::ladder;
+use super::shape::{Shape, ladder};
 use super::trial::{Mark, Renderer, Seen, Trial};
 
 impl Renderer<'_> {
-    /// Finds a shape for each part, alone or together with others that need no special one.
+    /// Finds shapes under which marks around all of `leaves` change nothing: whole where that works, else one shape
+    /// for each kind of part (a template trims all reasoning or none), else one for each part. Parts that got a
+    /// shape of their own are added to `laddered`.
     pub(super) fn settle(
         &mut self,
         leaves: &[usize],
         laddered: &mut Vec<usize>,
     ) -> Result<(), PromptError> {
+        let mut unsettled = leaves.to_vec();
         let marks = self.marks(leaves);
         if let Some(trial) = self.trial(&marks) {
-            let doubtful: Vec<usize> = leaves
-                .iter()
-                .copied()
-                .filter(|&leaf| !self.is_clear(&trial, &marks, leaf))
-                .collect();
-            for leaf in doubtful {
-                self.climb(leaf)?;
-                laddered.push(leaf);
+            unsettled.clear();
+            for (leaf, pairs) in self.pairs(leaves, &marks) {
+                if self.flaw(&trial, &marks, leaf, pairs).is_some() {
+                    unsettled.push(leaf);
+                }
             }
-            return Ok(());
         }
-        if let &[leaf] = leaves {
-            self.climb(leaf)?;
-            laddered.push(leaf);
-            return Ok(());
+        let mut kinds: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for &leaf in &unsettled {
+            let kind = self.input.leaves.get(leaf).map_or("", |l| l.kind.as_str());
+            kinds.entry(kind).or_default().push(leaf);
         }
-        let (left, right) = leaves.split_at(leaves.len() / 2);
-        self.settle(left, laddered)?;
-        self.settle(right, laddered)
+        for kind in kinds.into_values().collect::<Vec<_>>() {
+            self.settle_kind(&kind, laddered)?;
+        }
+        Ok(())
     }
 
-    /// A part shown whole once, or not at all and with nothing inside by which it could have been cut.
-    fn is_clear(&self, trial: &Trial, marks: &[Mark], leaf: usize) -> bool {
-        let open = marks.iter().position(|mark| mark.leaf == leaf);
-        let text = self
-            .leaf(leaf)
-            .map(|leaf| leaf.text.as_str())
-            .unwrap_or_default();
-        let has_literal = || {
-            let literals = self.template.cut_literals();
-            literals.iter().any(|literal| text.contains(literal))
-        };
-        match open.map(|open| (open, trial.pair(open))) {
-            Some((open, Seen::Once(span))) => {
-                let at = |i: usize| marks.get(i).map_or(0, |mark| mark.at);
-                // Both ends may be shown although the middle was cut out and put together anew.
-                self.is_verbatim(leaf, &(at(open)..at(open + 1)), &span) || !has_literal()
+    fn settle_kind(
+        &mut self,
+        leaves: &[usize],
+        laddered: &mut Vec<usize>,
+    ) -> Result<(), PromptError> {
+        match self.climb(leaves) {
+            Ok(()) => {
+                laddered.extend_from_slice(leaves);
+                Ok(())
             }
-            None | Some((_, Seen::Not)) => !has_literal(),
-            Some((_, Seen::Twice | Seen::Half)) => false,
+            Err(failure) if leaves.len() == 1 => Err(failure),
+            Err(_) => {
+                let (left, right) = leaves.split_at(leaves.len() / 2);
+                self.settle_kind(left, laddered)?;
+                self.settle_kind(right, laddered)
+            }
         }
     }
 
-    /// Tries the shapes from the outside in.
-    fn climb(&mut self, leaf: usize) -> Result<(), PromptError> {
-        let mut failure = self.opaque(leaf);
+    /// Tries the shapes from the outside in, the same for all of `leaves`.
+    fn climb(&mut self, leaves: &[usize]) -> Result<(), PromptError> {
+        let mut failure = self.opaque(leaves.first().copied().unwrap_or(0));
+        let mut tried: Vec<Vec<Mark>> = Vec::new();
         for shape in ladder() {
+            self.set_shapes(leaves, shape);
+            let marks = self.marks(leaves);
+            if tried.contains(&marks) && !shape.between_literals {
+                continue;
+            }
+            if let Some(trial) = self.trial(&marks) {
+                let flaws = self.pairs(leaves, &marks).into_iter();
+                let mut flaws =
+                    flaws.filter_map(|(leaf, pairs)| self.flaw(&trial, &marks, leaf, pairs));
+                match flaws.next() {
+                    None => return Ok(()),
+                    // Shown twice says more than torn, and torn more than opaque.
+                    Some(flaw) if !matches!(failure, PromptError::ShownTwice { .. }) => {
+                        failure = flaw
+                    }
+                    Some(_) => {}
+                }
+            }
+            tried.push(marks);
+        }
+        self.set_shapes(leaves, Shape::WHOLE);
+        Err(failure)
+    }
+
+    fn set_shapes(&mut self, leaves: &[usize], shape: Shape) {
+        for &leaf in leaves {
             if let Some(slot) = self.shapes.get_mut(leaf) {
                 *slot = shape;
             }
-            let marks = self.marks(&[leaf]);
-            let Some(trial) = self.trial(&marks) else {
-                continue;
-            };
-            let pairs = || (0..marks.len()).step_by(2).map(|open| trial.pair(open));
-            if pairs().any(|seen| matches!(seen, Seen::Twice)) {
-                failure = PromptError::ShownTwice {
-                    pointer: self.pointer(leaf),
-                };
-            } else if pairs().any(|seen| matches!(seen, Seen::Half)) {
-                if !matches!(failure, PromptError::ShownTwice { .. }) {
-                    failure = PromptError::Torn {
-                        pointer: self.pointer(leaf),
-                    };
-                }
-            } else if shape.between_literals || self.is_clear(&trial, &marks, leaf) {
-                return Ok(());
-            }
         }
-        Err(failure)
+    }
+
+    /// For each of `leaves` the numbers of its pairs of marks.
+    fn pairs(&self, leaves: &[usize], marks: &[Mark]) -> Vec<(usize, Vec<usize>)> {
+        let mut pairs: BTreeMap<usize, Vec<usize>> =
+            leaves.iter().map(|&l| (l, Vec::new())).collect();
+        for (number, mark) in marks.iter().enumerate().step_by(2) {
+            pairs.entry(mark.leaf).or_default().push(number);
+        }
+        pairs.into_iter().collect()
+    }
+
+    /// Why a verified rendering does not yet say where `leaf` stands.
+    fn flaw(
+        &self,
+        trial: &Trial,
+        marks: &[Mark],
+        leaf: usize,
+        pairs: Vec<usize>,
+    ) -> Option<PromptError> {
+        let pointer = || self.pointer(leaf);
+        let shape = self.shapes.get(leaf).copied().unwrap_or(Shape::WHOLE);
+        // A literal inside is a place where the template may have cut without touching either end.
+        let cuttable = !shape.between_literals && {
+            let text = self.text(leaf);
+            let literals = self.template.cut_literals();
+            literals.iter().any(|literal| text.contains(literal))
+        };
+        if pairs.is_empty() && cuttable {
+            return Some(PromptError::Torn { pointer: pointer() });
+        }
+        pairs.into_iter().find_map(|open| {
+            let at = |i: usize| marks.get(i).map_or(0, |mark| mark.at);
+            let whole = match trial.pair(open) {
+                Seen::Twice => return Some(PromptError::ShownTwice { pointer: pointer() }),
+                Seen::Half => false,
+                Seen::Not => !cuttable,
+                Seen::Once(span) => {
+                    !cuttable || self.is_verbatim(leaf, &(at(open)..at(open + 1)), &span)
+                }
+            };
+            (!whole).then(|| PromptError::Torn { pointer: pointer() })
+        })
     }
 
     /// All shapes together must still reproduce the plain rendering; names the first part that does not fit in.
@@ -105,6 +155,6 @@ impl Renderer<'_> {
                 return Err(self.opaque(leaf));
             }
         }
-        Ok(())
+        Err(self.opaque(shown.first().copied().unwrap_or(0)))
     }
 }

@@ -4,9 +4,12 @@
 //! rendering byte for byte. A part whose marks change the rendering (a template trims it, or cuts it at `</think>`)
 //! is marked further inside until they do not; one that allows no mark is refused by name.
 
+use std::collections::HashSet;
+use std::ops::Range;
+
 use super::error::PromptError;
 use super::rendering::{Cut, PartSpan, Rendering};
-use super::shape::literals;
+use super::shape::{Trim, literals, trim};
 use super::trial::{Mark, Renderer, Seen, Trial};
 
 impl Renderer<'_> {
@@ -21,16 +24,25 @@ impl Renderer<'_> {
         if !laddered.is_empty() {
             self.verify_jointly(&shown, &laddered)?;
         }
-        let mut marks = self.marks(&shown);
-        self.add_inner_literals(&shown, &mut marks)?;
+        let marks = self.marks(&shown);
         let trial = self.trial(&marks).ok_or_else(|| self.opaque(0))?;
-        let (parts, seen) = self.read_parts(&trial, &marks);
+        let mut parts = self.read_parts(&trial, &marks);
+        parts.extend(
+            shown
+                .iter()
+                .flat_map(|&leaf| self.inner_literals(leaf, &marks)),
+        );
+        parts.sort_by_key(|part| (part.span.start, part.span.end));
         self.refuse_gaps(&parts)?;
+        let seen: HashSet<&str> = parts.iter().map(|part| part.pointer.as_str()).collect();
         let hidden: Vec<usize> = (0..self.input.leaves.len())
-            .filter(|leaf| !seen.contains(leaf))
+            .filter(|&leaf| {
+                self.leaf(leaf)
+                    .is_some_and(|leaf| !seen.contains(leaf.pointer.as_str()))
+            })
             .collect();
         self.refuse_inner_pieces(&hidden)?;
-        let cuts = self.locate(cuts, &marks)?;
+        let cuts = self.locate(cuts, &marks, &trial)?;
         Ok(Rendering {
             text: self.plain,
             parts,
@@ -44,87 +56,66 @@ impl Renderer<'_> {
         })
     }
 
-    /// In a part that is marked between literals, the literals that pass through are text of the run as well: a mark
-    /// inside one survives exactly then.
-    fn add_inner_literals(
-        &self,
-        shown: &[usize],
-        marks: &mut Vec<Mark>,
-    ) -> Result<(), PromptError> {
-        for &leaf in shown {
-            if !self
-                .shapes
-                .get(leaf)
-                .is_some_and(|shape| shape.between_literals)
-            {
-                continue;
-            }
-            let text = self
-                .leaf(leaf)
-                .map(|leaf| leaf.text.clone())
-                .unwrap_or_default();
-            for literal in literals(&text, self.template.cut_literals()) {
-                let first = text.get(literal.clone()).and_then(|t| t.chars().next());
-                let inside = Mark {
-                    leaf,
-                    at: literal.start + first.map_or(0, char::len_utf8),
-                };
-                let number = marks.len();
-                marks.push(inside);
-                let passes = self
-                    .trial(marks)
-                    .is_some_and(|trial| trial.places.get(number).is_some_and(|at| at.len() == 1));
-                if !passes {
-                    marks.pop();
-                }
-            }
+    /// In a part that is marked between literals, a special token's literal that passes through is text of the run as well. A mark
+    /// inside it survives then; but it also keeps the template from cutting there, so all other marks, among them
+    /// one at each end of the part, must stay where they are.
+    fn inner_literals(&self, leaf: usize, marks: &[Mark]) -> Vec<PartSpan> {
+        let text = match (self.leaf(leaf), self.shapes.get(leaf)) {
+            (Some(leaf), Some(shape)) if shape.between_literals => leaf.text.as_str(),
+            _ => return Vec::new(),
+        };
+        // Only a special token reads differently as text.
+        let is_special = |literal: &Range<usize>| {
+            let literal = text.get(literal.clone()).unwrap_or_default();
+            self.special
+                .iter()
+                .any(|special| literal.contains(special.as_str()))
+        };
+        let mut passing = literals(text, self.template.cut_literals());
+        passing.retain(is_special);
+        if passing.is_empty() {
+            return Vec::new();
         }
-        Ok(())
+        let whole = trim(text, &(0..text.len()), Trim::Space, Trim::Space);
+        let mut marks = marks.to_vec();
+        marks.extend([whole.start, whole.end].map(|at| Mark { leaf, at }));
+        let Some(unbroken) = self.trial(&marks) else {
+            return Vec::new();
+        };
+        let passing = passing.into_iter().filter_map(|literal| {
+            let first = text.get(literal.clone())?.chars().next()?.len_utf8();
+            let at = literal.start + first;
+            let probe: Vec<Mark> = marks.iter().copied().chain([Mark { leaf, at }]).collect();
+            let broken = self.trial(&probe)?.places;
+            let (inside, others) = broken.split_last()?;
+            let &[place] = inside.as_slice() else {
+                return None;
+            };
+            let start = place.checked_sub(first)?;
+            let span = start..start + literal.len();
+            let passes = others == unbroken.places && self.is_verbatim(leaf, &literal, &span);
+            passes.then(|| PartSpan {
+                pointer: self.pointer(leaf),
+                span,
+                trimmed: literal,
+            })
+        });
+        passing.collect()
     }
 
-    fn read_parts(&self, trial: &Trial, marks: &[Mark]) -> (Vec<PartSpan>, Vec<usize>) {
-        let (mut parts, mut seen) = (Vec::new(), Vec::new());
-        let mut number = 0;
-        while let Some(&Mark { leaf, at }) = marks.get(number) {
-            // Marks of one piece come in pairs; marks inside literals follow all of them, alone.
-            let text = self
-                .leaf(leaf)
-                .map(|leaf| leaf.text.as_str())
-                .unwrap_or_default();
-            let literals = literals(text, self.template.cut_literals());
-            let between = self
-                .shapes
-                .get(leaf)
-                .is_some_and(|shape| shape.between_literals);
-            let inside = literals
-                .into_iter()
-                .find(|l| between && l.start < at && at < l.end);
-            let (span, trimmed) = if let Some(literal) = inside {
-                let place = trial.places.get(number).and_then(|places| places.first());
-                number += 1;
-                let start = place.and_then(|place| place.checked_sub(at - literal.start));
-                let span = start.map(|start| start..start + literal.len());
-                let whole = span.filter(|s| self.plain.get(s.clone()) == text.get(literal.clone()));
-                (whole, literal)
-            } else {
-                let end = marks.get(number + 1).map_or(at, |mark| mark.at);
-                let pair = trial.pair(number);
-                number += 2;
-                match pair {
-                    Seen::Once(span) => (Some(span), at..end),
-                    _ => (None, at..end),
-                }
+    /// The pieces whose pair of marks came out.
+    fn read_parts(&self, trial: &Trial, marks: &[Mark]) -> Vec<PartSpan> {
+        let mut parts = Vec::new();
+        for (number, pair) in marks.chunks(2).enumerate() {
+            let (&[open, close], Seen::Once(span)) = (pair, trial.pair(2 * number)) else {
+                continue;
             };
-            if let Some(span) = span {
-                seen.push(leaf);
-                parts.push(PartSpan {
-                    pointer: self.pointer(leaf),
-                    span,
-                    trimmed,
-                });
-            }
+            parts.push(PartSpan {
+                pointer: self.pointer(open.leaf),
+                span,
+                trimmed: open.at..close.at,
+            });
         }
-        parts.sort_by_key(|part| (part.span.start, part.span.end));
-        (parts, seen)
+        parts
     }
 }

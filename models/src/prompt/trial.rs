@@ -11,7 +11,7 @@ use super::shape::Shape;
 use super::template::ChatTemplate;
 
 /// What a mark is for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Mark {
     pub(super) leaf: usize,
     pub(super) at: usize,
@@ -93,6 +93,10 @@ impl<'a> Renderer<'a> {
         self.input.leaves.get(leaf)
     }
 
+    pub(super) fn text(&self, leaf: usize) -> &str {
+        self.leaf(leaf).map_or("", |leaf| leaf.text.as_str())
+    }
+
     pub(super) fn pointer(&self, leaf: usize) -> String {
         self.leaf(leaf)
             .map(|leaf| leaf.pointer.clone())
@@ -159,10 +163,7 @@ impl<'a> Renderer<'a> {
 
     /// Marks before every word but the first.
     pub(super) fn words(&self, leaf: usize) -> Vec<Mark> {
-        let text = self
-            .leaf(leaf)
-            .map(|leaf| leaf.text.as_str())
-            .unwrap_or_default();
+        let text = self.text(leaf);
         let mut after_space = false;
         let mut starts = Vec::new();
         for (at, c) in text.char_indices() {
