@@ -2,7 +2,9 @@
 //!
 //! The colours are those of Pillow's `Image.open(..).convert("RGB")`: alpha and transparent colours are dropped
 //! without compositing, palettes expanded, grey repeated, 16-bit samples cut to their high byte; an animation gives
-//! its first frame; a colour profile and the EXIF orientation are not applied.
+//! its first frame; a colour profile and the EXIF orientation are not applied. Two things differ: a GIF whose first
+//! frame does not fill its screen is black around it, and JPEGs, whose decoders may round as they like, differ by a
+//! few levels where colour was subsampled.
 
 use super::RgbImage;
 use super::error::ImageError;

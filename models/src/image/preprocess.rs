@@ -84,12 +84,7 @@ impl Preprocessor {
     /// of `patch_size * merge_size`.
     pub fn grid_for(&self, width: u32, height: u32) -> Result<Grid, ImageError> {
         let (width, height) = self.target(width, height)?;
-        let patch = self.shape.patch;
-        Ok(Grid {
-            t: 1,
-            h: height as usize / patch,
-            w: width as usize / patch,
-        })
+        Ok(self.grid_of(width, height))
     }
 
     /// Resizes, scales, normalises and cuts `picture`. The work is spread over rayon's current thread pool.
@@ -97,14 +92,21 @@ impl Preprocessor {
     /// # Errors
     /// Those of [`Preprocessor::grid_for`].
     pub fn process(&self, picture: &RgbImage) -> Result<Pixels, ImageError> {
-        let (width, height) = picture.dimensions();
-        let grid = self.grid_for(width, height)?;
-        let (width, height) = self.target(width, height)?;
+        let (width, height) = self.target(picture.width(), picture.height())?;
+        let grid = self.grid_of(width, height);
         let resized = resize(picture, width, height, self.resizer)?;
-        Ok(Pixels {
-            grid,
-            values: patchify(&resized, grid, self.shape, &self.colours()),
-        })
+        let values = patchify(&resized, grid, self.shape, &self.colours());
+        Ok(Pixels { grid, values })
+    }
+
+    /// Grid of a picture that has its final size.
+    fn grid_of(&self, width: u32, height: u32) -> Grid {
+        let patch = self.shape.patch;
+        Grid {
+            t: 1,
+            h: height as usize / patch,
+            w: width as usize / patch,
+        }
     }
 
     /// Size in pixels that a picture gets.
@@ -120,7 +122,8 @@ impl Preprocessor {
                 height: long_height,
             });
         }
-        if width as usize % factor != 0 || height as usize % factor != 0 {
+        let fits = |side: u32| (side as usize).is_multiple_of(factor);
+        if !fits(width) || !fits(height) {
             return Err(ImageError::NotDivisible {
                 width: long_width,
                 height: long_height,

@@ -86,8 +86,10 @@ mod tests {
     const QWEN2: (usize, u64, u64) = (28, 3136, 12_845_056);
     const CLASS: (usize, u64, u64) = (28, 3136, 1_003_520);
 
+    type Size = (u32, u32);
+
     /// Input h x w, then output h x w for the three settings.
-    const TABLE: [((u32, u32), [(u32, u32); 3]); 14] = [
+    const TABLE: [(Size, [Size; 3]); 14] = [
         ((1080, 1920), [(1088, 1920), (1092, 1932), (728, 1316)]),
         ((720, 1280), [(704, 1280), (728, 1288), (728, 1288)]),
         ((768, 1024), [(768, 1024), (756, 1036), (756, 1036)]),
@@ -154,7 +156,8 @@ mod tests {
             let (min, max) = (min_cells * cell, (min_cells + spare) * cell);
             match smart_resize(w, h, factor, min, max) {
                 Ok((rw, rh)) => {
-                    prop_assert!(rw > 0 && rh > 0 && rw as usize % factor == 0 && rh as usize % factor == 0);
+                    prop_assert!(rw > 0 && (rw as usize).is_multiple_of(factor));
+                    prop_assert!(rh > 0 && (rh as usize).is_multiple_of(factor));
                     let pixels = u64::from(rw) * u64::from(rh);
                     // A side held at one factor may push an elongated picture over the budget, as in the reference.
                     let clamped = rw as usize == factor || rh as usize == factor;

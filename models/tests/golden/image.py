@@ -269,6 +269,8 @@ def picture_files():
     files["lossless-alpha.webp"] = saved(alpha, "WEBP", lossless=True, exact=True)
     other = Image.fromarray(255 - rgb)
     files["animated.webp"] = saved(image, "WEBP", lossless=True, save_all=True, append_images=[other], duration=50)
+    files["lossy.webp"] = saved(image, "WEBP", quality=60)
+    files["lossy-alpha.webp"] = saved(alpha, "WEBP", quality=60)
     files["still.gif"] = saved(image.quantize(31), "GIF")
     files["animated.gif"] = saved(image.quantize(31), "GIF", save_all=True, append_images=[other.quantize(31)])
     files["transparent.gif"] = saved(image.quantize(31), "GIF", transparency=3)

@@ -2,6 +2,7 @@
 
 use super::pattern::pattern;
 use super::{GOLDEN, cases, number, picture, sha256, sha256_of_values, string};
+use rayon::prelude::*;
 use serde_json::Value;
 use spare_models::image::{Preprocessor, Resizer, resize};
 
@@ -49,9 +50,9 @@ fn the_references_differ_from_one_another() {
 /// Size, grid, resized bytes and pixel values for the released settings.
 #[test]
 fn processed_pictures_equal_both_processors() {
-    for case in cases("processed") {
-        check(&GOLDEN["presets"][string(&case["preset"])], case);
-    }
+    cases("processed")
+        .par_iter()
+        .for_each(|case| check(&GOLDEN["presets"][string(&case["preset"])], case));
 }
 
 /// Switches and factors away from their usual values.
