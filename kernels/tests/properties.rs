@@ -136,6 +136,40 @@ proptest! {
     }
 }
 
+/// Ties are only ties if equal weight rows give equal logits to the last bit, whichever tile they stand
+/// in and however full that tile is.
+#[test]
+fn equal_weight_rows_tie() {
+    for (hidden, blocking) in [
+        (700, None),
+        (700, Some((3, 64))),
+        (37, Some((1, 7))),
+        (5, Some((2, 1))),
+    ] {
+        let spreads = [(1 << 23, 22), (1 << 23, 23), (1 << 23, 25)];
+        let mut owned = Owned::new(11, 8, hidden, 3 * 167, spreads);
+        for id in 3..owned.vocab {
+            owned
+                .weight
+                .copy_within(id % 3 * hidden..(id % 3 + 1) * hidden, id * hidden);
+        }
+        let blocking = blocking.map(|(tokens, rows)| Blocking { tokens, rows });
+        let mut at = |id: u32| {
+            owned.recorded.fill(id);
+            owned.run(&Options {
+                blocking,
+                ..Options::default()
+            })
+        };
+        let first = [0, 1, 2].map(&mut at);
+        assert_ne!(first[0].logp, first[1].logp);
+        assert!(first[0].kth_gap.iter().all(|&gap| gap == 0.0));
+        for id in (3..3 * 167).step_by(31) {
+            assert_eq!(at(id), first[id as usize % 3], "entry {id}, {blocking:?}");
+        }
+    }
+}
+
 /// To the last bit: a receipt written on 2 cores must be the one written on 64.
 #[test]
 fn threads_do_not_matter() {

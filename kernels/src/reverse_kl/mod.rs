@@ -135,6 +135,25 @@ pub struct Divergence {
 /// # Errors
 /// [`HeadError`] when a size is 0 (no tokens at all is fine), a slice has the wrong length, an id lies
 /// outside the vocabulary, a value is NaN or infinite, or `cancel` returned true.
+///
+/// ```
+/// use spare_kernels::{HeadInput, Options, Weight, reverse_kl};
+///
+/// // Two vocabulary entries whose logits are the hidden state itself: p = (3/4, 1/4), q = (1/4, 3/4).
+/// let ln3 = 3_f32.ln();
+/// let input = HeadInput {
+///     student: &[ln3, 0.0],
+///     teacher: &[0.0, ln3],
+///     weight: Weight::F32(&[1.0, 0.0, 0.0, 1.0]),
+///     hidden: 2,
+///     vocab: 2,
+///     recorded: &[0],
+/// };
+/// let found = reverse_kl(&input, &Options::default(), &|| false)?;
+/// assert!((found.d_full[0] - 0.5 * 3_f64.ln()).abs() < 1e-6);
+/// assert!((found.logp[0] - 0.75_f64.ln()).abs() < 1e-6);
+/// # Ok::<(), spare_kernels::HeadError>(())
+/// ```
 pub fn reverse_kl(
     input: &HeadInput<'_>,
     options: &Options,
