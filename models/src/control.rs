@@ -1,7 +1,7 @@
 //! How is a long call stopped and watched?
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::ModelError;
 
@@ -14,11 +14,12 @@ pub struct Progress {
     pub total: usize,
 }
 
-/// Cancel flag and progress callback of one long call. `Control::default()` has neither.
+/// Cancel flag, progress callback and token counter of one long call. `Control::default()` has none.
 #[derive(Clone, Copy, Default)]
 pub struct Control<'a> {
     cancel: Option<&'a AtomicBool>,
     progress: Option<&'a (dyn Fn(Progress) + Sync)>,
+    pushed: Option<&'a AtomicU64>,
 }
 
 impl<'a> Control<'a> {
@@ -37,6 +38,18 @@ impl<'a> Control<'a> {
     pub fn with_progress(mut self, report: &'a (dyn Fn(Progress) + Sync)) -> Self {
         self.progress = Some(report);
         self
+    }
+
+    /// Adds the tokens that this call pushes through the text model to `counter`, from the shape of the model's input.
+    pub fn with_counter(mut self, counter: &'a AtomicU64) -> Self {
+        self.pushed = Some(counter);
+        self
+    }
+
+    pub(crate) fn count(&self, tokens: usize) {
+        if let Some(counter) = self.pushed {
+            counter.fetch_add(tokens as u64, Ordering::Relaxed);
+        }
     }
 
     /// Whether the flag is up.

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use spare_kernels::{HeadInput, Options, Weight, reverse_kl};
 use spare_models::{Control, Features, HeadWeight, HiddenRows, KvCache, PictureSpan, PreparedPrompt};
@@ -11,7 +12,7 @@ use super::{EPSILON, EventScores, Kl, SegmentScores};
 use crate::engine::{Engine, ReadyPicture};
 use crate::error::Error;
 use crate::plan::hex;
-use crate::replay::{PictureRoot, Plan};
+use crate::replay::{Branch, PictureRoot, Plan};
 use crate::trajectory::{Picture, Trajectory};
 
 /// One session over one run: it keeps the trunk's KV cache from event to event.
@@ -102,57 +103,61 @@ impl LocalScorer {
 
     /// Scores every branch of the plan. SPARE (arXiv 2608.22963): `p_k` from the trunk, `q_k` from the branch, same weights, same recorded tokens.
     pub fn score(&mut self, plan: &Plan, options: ScoreOptions, control: &Control) -> Result<EventScores, Error> {
-        let before = self.engine.model.pushed();
         let mut scores = EventScores { kl: options.kl, scorer: "local".into(), ..EventScores::default() };
         if plan.branches.is_empty() {
             return Ok(scores);
         }
-        // The row before a token predicts it.
-        let mut rows: Vec<usize> =
-            plan.branches.iter().flat_map(|b| b.tokens.clone().map(|t| t.saturating_sub(1))).collect();
-        rows.sort_unstable();
-        rows.dedup();
-        let first = rows.first().copied().unwrap_or(0);
+        let counter = AtomicU64::new(0);
+        let control = control.with_counter(&counter);
+        // The row before a token predicts it; one row may serve the end of one branch and the start of another.
+        let predicting = |branch: &Branch| branch.tokens.clone().map(|t| t.saturating_sub(1));
+        let rows: Vec<usize> = plan.branches.iter().flat_map(predicting).collect();
+        let first = rows.iter().min().copied().unwrap_or(0);
         let pictures: Vec<_> = plan.pictures.iter().map(|p| (p.tokens.clone(), p.key.clone())).collect();
         let prompt = self.prepare(plan.trunk.clone(), &pictures)?;
-        let (student, kept) = self.advance(prompt, first, &rows, control)?;
-        scores.predicted = plan.cost(kept);
+        let (student, kept) = self.advance(prompt, first, &rows, &control)?;
         let Some(trunk) = self.trunk.as_ref() else { return Ok(scores) };
-        let hidden = self.engine.model.hidden_size();
+        let (mut teacher, mut recorded) = (Vec::with_capacity(student.values.len()), Vec::new());
         for branch in &plan.branches {
-            let teacher_prompt = trunk.splice(&self.engine.model, branch.at, &plan.block, branch.tokens.end)?;
+            let context = trunk.splice(&self.engine.model, branch.at, &plan.block, branch.tokens.end)?;
             let mut cache = self.cache.fork();
             cache.truncate(branch.at)?;
-            let wanted: Vec<usize> = branch.tokens.clone().map(|t| t + plan.block.len() - 1).collect();
-            let range = branch.at..teacher_prompt.len();
-            let teacher = self.engine.model.prefill(&teacher_prompt, range, &mut cache, &wanted, control)?;
-            let own = rows.iter().position(|row| *row + 1 == branch.tokens.start).unwrap_or(0) * hidden;
-            let student = student.values.get(own..own + branch.tokens.len() * hidden).unwrap_or_default();
-            let recorded = plan.recorded(branch);
-            let input = HeadInput {
-                student,
-                teacher: &teacher.values,
-                weight: match self.engine.model.head() {
-                    HeadWeight::F32(weight) => Weight::F32(weight),
-                    HeadWeight::Bf16(weight) => Weight::Bf16(weight),
-                },
-                hidden,
-                vocab: self.engine.model.vocab_size(),
-                recorded: &recorded,
-            };
-            let settings = Options { top_k: options.top_k, floor: EPSILON, ..Options::default() };
-            let found = reverse_kl(&input, &settings, &|| control.cancelled())?;
+            let rows: Vec<usize> = predicting(branch).map(|row| row + plan.block.len()).collect();
+            let range = branch.at..context.len();
+            teacher.extend(self.engine.model.prefill(&context, range, &mut cache, &rows, &control)?.values);
+            recorded.extend(plan.recorded(branch));
+        }
+        // One sweep over the vocabulary for all segments of the event.
+        let input = HeadInput {
+            student: &student.values,
+            teacher: &teacher,
+            weight: match self.engine.model.head() {
+                HeadWeight::F32(weight) => Weight::F32(weight),
+                HeadWeight::Bf16(weight) => Weight::Bf16(weight),
+            },
+            hidden: self.engine.model.hidden_size(),
+            vocab: self.engine.model.vocab_size(),
+            recorded: &recorded,
+        };
+        let settings = Options { top_k: options.top_k, floor: EPSILON, ..Options::default() };
+        let found = reverse_kl(&input, &settings, &|| control.cancelled())?;
+        let mut from = 0;
+        for branch in &plan.branches {
+            let own = from..from + branch.tokens.len();
+            from = own.end;
+            let of = |all: &[f64]| all.get(own.clone()).unwrap_or_default().to_vec();
             scores.segments.push(SegmentScores {
                 segment: branch.segment,
-                token_ids: recorded,
+                token_ids: plan.recorded(branch),
                 spans: branch.spans.clone(),
-                d_topk: found.d_topk,
-                d_full: found.d_full,
-                logp: found.logp,
-                logq: found.logq,
+                d_topk: of(&found.d_topk),
+                d_full: of(&found.d_full),
+                logp: of(&found.logp),
+                logq: of(&found.logq),
             });
         }
-        scores.pushed = self.engine.model.pushed() - before;
+        scores.pushed = counter.into_inner();
+        scores.predicted = plan.cost(kept);
         Ok(scores)
     }
 }

@@ -97,6 +97,7 @@ impl TextModel {
     ) -> Result<Pushed, ModelError> {
         let n = x.dim(0)?;
         self.pushed.fetch_add(n as u64, Ordering::Relaxed);
+        ctl.count(n);
         let (cos, sin) = self.rotary(chunk.positions, cache.len(), &x)?;
         let mut hidden = x;
         let mut keys_values = Vec::with_capacity(self.layers.len());
