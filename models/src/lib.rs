@@ -4,6 +4,28 @@
 //! takes no decisions: [`load`] reads a checkpoint folder strictly, [`Qwen3Vl::encode_picture`] turns pixels into
 //! features, [`PreparedPrompt`] binds token ids to pictures and positions, and [`Qwen3Vl::prefill`] pushes a stretch of
 //! it through the text model into a [`KvCache`] that forks and rewinds cheaply.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), spare_models::ModelError> {
+//! # let (ids, pixels, key) = (vec![1u32, 2, 3], vec![0f32; 1], [0u8; 32]);
+//! use spare_models::{Control, KvCache, PreparedPrompt, WeightDtype, image::Grid, load};
+//!
+//! let model = load("path/to/Qwen3-VL-2B-Instruct".as_ref(), WeightDtype::Auto, &candle_core::Device::Cpu)?;
+//! let picture = model.encode_picture(Grid { t: 1, h: 44, w: 80 }, &pixels)?;
+//! let trunk = PreparedPrompt::with_pictures(&model, ids, vec![(picture, key)])?;
+//! let mut cache = KvCache::new();
+//! let last = trunk.len() - 1;
+//! let hidden = model.prefill(&trunk, 0..trunk.len(), &mut cache, &[last], &Control::none())?;
+//!
+//! // The same context with a block of tokens in the middle, behind the prefix that both share.
+//! let branch = trunk.splice(&model, last, &[7, 8, 9], trunk.len())?;
+//! let mut fork = cache.fork();
+//! fork.truncate(branch.common_prefix(&trunk))?;
+//! let moved = model.prefill(&branch, fork.len()..branch.len(), &mut fork, &[branch.len() - 1], &Control::none())?;
+//! # let _ = (hidden, moved);
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod cache;
 pub mod checkpoint;

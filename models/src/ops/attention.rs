@@ -5,7 +5,10 @@ use candle_core::{Result, Tensor};
 use super::softmax::softmax;
 
 /// Scores that are held at once, in bytes. Well under 256 MB, so that they stay near the processor.
-const SCORE_BYTES: usize = 32 << 20;
+const SCORE_BYTES: usize = 64 << 20;
+
+/// Queries a block has at most. A block multiplies with every key that its last query sees, so small blocks waste less.
+const QUERIES: usize = 128;
 
 /// Grouped-query attention: `q` `[heads, n, d]`, `k` and `v` `[kv_heads, total, d]`, to `[n, heads * d]`.
 ///
@@ -21,7 +24,7 @@ fn blocked(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, bytes: usize) -> Re
     let group = heads / kv_heads.max(1);
     let scale = (1.0 / (d as f64).sqrt()) as f32;
     let before = total - n.min(total);
-    let step = (bytes / 4 / (heads * total).max(1)).clamp(1, n.max(1));
+    let step = (bytes / 4 / (heads * total).max(1)).clamp(1, QUERIES);
     let keys = k.transpose(1, 2)?;
     let q = q.reshape((kv_heads, group, n, d))?;
     let mut blocks = Vec::with_capacity(n.div_ceil(step));
