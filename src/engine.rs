@@ -34,7 +34,10 @@ impl Engine {
     /// A checkpoint folder as Hugging Face writes it: config.json, safetensors, tokenizer.json, chat template, preprocessor_config.json.
     pub fn load(dir: &Path, dtype: WeightDtype) -> Result<Self, Error> {
         let model = spare_models::load(dir, dtype, &Device::Cpu)?;
-        let name = dir.file_name().map_or_else(|| dir.display().to_string(), |n| n.to_string_lossy().into_owned());
+        let name = dir.file_name().map_or_else(
+            || dir.display().to_string(),
+            |n| n.to_string_lossy().into_owned(),
+        );
         Self::assemble(name, model, &Companions::read(dir)?)
     }
 
@@ -55,7 +58,12 @@ impl Engine {
         let special = SpecialTokens::from_config(&files.tokenizer_config)?;
         let prompter = Prompter::new(&files.tokenizer, &files.template, &special)?;
         let preprocessor = Preprocessor::from_json(&files.preprocessor)?;
-        Ok(Self { model, prompter, preprocessor, name })
+        Ok(Self {
+            model,
+            prompter,
+            preprocessor,
+            name,
+        })
     }
 
     /// What receipts say of the model.
@@ -80,7 +88,11 @@ impl Engine {
         self.prompter.count(text).unwrap_or(text.len())
     }
 
-    pub(crate) fn ready(&self, root: &PictureRoot, picture: &Picture) -> Result<ReadyPicture, Error> {
+    pub(crate) fn ready(
+        &self,
+        root: &PictureRoot,
+        picture: &Picture,
+    ) -> Result<ReadyPicture, Error> {
         let bytes: Arc<[u8]> = root.open(picture)?;
         let of = |error: image::ImageError| picture_error(picture, PictureProblem::Image(error));
         let rgb = image::decode(&bytes).map_err(of)?;
@@ -91,6 +103,10 @@ impl Engine {
         }
         hash.update(format!("{:?}", pixels.grid));
         let tokens = pixels.grid.tokens(self.preprocessor.merge_size());
-        Ok(ReadyPicture { key: hash.finalize().into(), tokens, pixels })
+        Ok(ReadyPicture {
+            key: hash.finalize().into(),
+            tokens,
+            pixels,
+        })
     }
 }

@@ -41,7 +41,9 @@ pub enum Error {
         problem: PictureProblem,
     },
     /// A content part that cannot be replayed.
-    #[error("/messages/{message}/content/{part}: found a part of type `{found}`, expected text or image_url: this version cannot replay it")]
+    #[error(
+        "/messages/{message}/content/{part}: found a part of type `{found}`, expected text or image_url: this version cannot replay it"
+    )]
     Part {
         /// The message.
         message: usize,
@@ -131,6 +133,9 @@ pub enum PictureProblem {
 impl Error {
     /// The same error, with the record it came from.
     pub fn in_record(self, place: impl Into<String>) -> Self {
-        Error::Record { place: place.into(), source: Box::new(self) }
+        Error::Record {
+            place: place.into(),
+            source: Box::new(self),
+        }
     }
 }

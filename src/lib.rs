@@ -1,5 +1,9 @@
 //! Makes long runs of multimodal agents lighter without making them blind.
 
+#[cfg(feature = "cli")]
+pub mod cli;
+#[cfg(feature = "engine")]
+mod engine;
 pub mod error;
 pub mod evidence;
 pub mod formats;
@@ -7,15 +11,11 @@ pub mod plan;
 #[cfg(feature = "engine")]
 mod pruner;
 #[cfg(feature = "engine")]
-mod engine;
-#[cfg(feature = "engine")]
 pub mod replay;
 pub mod rules;
 pub mod score;
 pub mod summary;
 pub mod trajectory;
-#[cfg(feature = "cli")]
-pub mod cli;
 
 #[cfg(feature = "engine")]
 pub use engine::Engine;

@@ -9,7 +9,8 @@ use crate::engine::Engine;
 use crate::error::Error;
 use crate::formats::{self, Edit};
 use crate::plan::{
-    self, Event, EventInput, EventPlan, EventReceipt, PlanOptions, Receipt, SummaryReceipt, TextHash, Trigger,
+    self, Event, EventInput, EventPlan, EventReceipt, PlanOptions, Receipt, SummaryReceipt,
+    TextHash, Trigger,
 };
 use crate::replay::{self, PictureRoot, Plan, SIGMA_FORM};
 use crate::rules::{Decision, Paper, Rule};
@@ -104,19 +105,35 @@ impl Pruner {
     }
 
     /// Decides every undecided event of a run. Later events see the edits of earlier ones. Opens pictures only when an event is scored.
-    pub fn prune(&self, run: &Trajectory, root: &PictureRoot, control: &Control) -> Result<Pruned, Error> {
+    pub fn prune(
+        &self,
+        run: &Trajectory,
+        root: &PictureRoot,
+        control: &Control,
+    ) -> Result<Pruned, Error> {
         let options = &self.options;
         let segments = segments(run, options.visible);
         let supplied = options.summary != SummaryChoice::Run;
         let events = plan::events(run, &segments, options.trigger, &options.tool, supplied);
-        let mut out = Pruned { history: run.clone(), segments, events: Vec::new(), edits: Vec::new() };
+        let mut out = Pruned {
+            history: run.clone(),
+            segments,
+            events: Vec::new(),
+            edits: Vec::new(),
+        };
         let mut scorer = LocalScorer::new(Arc::clone(&self.engine));
         for event in events {
             let outcome = self.decide(&out, event, &mut scorer, root, control)?;
             for segment in &outcome.plan.segments {
-                let (Some(text), Some(source)) = (&segment.text, out.segments.get(segment.segment)) else { continue };
+                let (Some(text), Some(source)) = (&segment.text, out.segments.get(segment.segment))
+                else {
+                    continue;
+                };
                 out.history.replace(&source.template, text);
-                let edit = |place: &Place| Edit { place: place.clone(), text: text.clone() };
+                let edit = |place: &Place| Edit {
+                    place: place.clone(),
+                    text: text.clone(),
+                };
                 out.edits.extend(source.places.iter().map(edit));
             }
             out.events.push(outcome);
@@ -137,7 +154,10 @@ impl Pruner {
             skipped: None,
             sigma: None,
             replay: None,
-            scores: EventScores { kl: options.score.kl, ..EventScores::default() },
+            scores: EventScores {
+                kl: options.score.kl,
+                ..EventScores::default()
+            },
             decisions: Vec::new(),
             plan: EventPlan::default(),
             event,
@@ -157,9 +177,20 @@ impl Pruner {
             SummaryChoice::Generate => {
                 let pictures = scorer.pictures(run, out.event.at, root)?;
                 let trunk = replay::trunk_ids(&self.engine.prompter, run, out.event.at, &pictures)?;
-                let spans: Vec<_> =
-                    trunk.pictures.iter().cloned().zip(pictures.into_iter().map(|(_, key)| key)).collect();
-                match summary::generate(&self.engine, scorer, &trunk.ids, &spans, &options.tool, control)? {
+                let spans: Vec<_> = trunk
+                    .pictures
+                    .iter()
+                    .cloned()
+                    .zip(pictures.into_iter().map(|(_, key)| key))
+                    .collect();
+                match summary::generate(
+                    &self.engine,
+                    scorer,
+                    &trunk.ids,
+                    &spans,
+                    &options.tool,
+                    control,
+                )? {
                     Ok(sigma) => Some(sigma),
                     Err(unusable) => {
                         out.skipped = Some(unusable.reason().into());
@@ -169,12 +200,21 @@ impl Pruner {
             }
         };
         let Some(sigma) = sigma.filter(|s| !s.text.trim().is_empty()) else {
-            out.skipped = Some(format!("no summary: found no call of `{}` with a string `{}`", options.tool.name, options.tool.argument));
+            out.skipped = Some(format!(
+                "no summary: found no call of `{}` with a string `{}`",
+                options.tool.name, options.tool.argument
+            ));
             return Ok(out);
         };
         let pictures = scorer.pictures(run, out.event.at, root)?;
-        let replay =
-            replay::build(&self.engine.prompter, run, &out.event, &so_far.segments, &sigma.text, &pictures)?;
+        let replay = replay::build(
+            &self.engine.prompter,
+            run,
+            &out.event,
+            &so_far.segments,
+            &sigma.text,
+            &pictures,
+        )?;
         out.scores = scorer.score(&replay, options.score, control)?;
         out.decisions = options.rule.decide(&out.scores);
         out.plan = plan::build(
@@ -231,7 +271,10 @@ impl Pruner {
             .flat_map(|e| &e.plan.segments)
             .filter_map(|s| {
                 let place = pruned.segments.get(s.segment)?.template.clone();
-                Some(Edit { place, text: s.text.clone()? })
+                Some(Edit {
+                    place,
+                    text: s.text.clone()?,
+                })
             })
             .collect();
         let (after, replaced) = formats::apply(&before, &edits)?;
@@ -259,7 +302,11 @@ impl Pruner {
             before: TextHash::of(before),
             after: TextHash::of(after),
             replaced,
-            rule: if scored { self.rule_card() } else { serde_json::Value::Null },
+            rule: if scored {
+                self.rule_card()
+            } else {
+                serde_json::Value::Null
+            },
             model: scored.then(|| self.engine.card()),
             events: pruned
                 .events
@@ -269,7 +316,10 @@ impl Pruner {
                         event: e.event.index,
                         at: e.event.at,
                         skipped: e.skipped.clone(),
-                        summary: e.sigma.as_ref().map(|s| SummaryReceipt { source: s.source, sha256: s.sha256() }),
+                        summary: e.sigma.as_ref().map(|s| SummaryReceipt {
+                            source: s.source,
+                            sha256: s.sha256(),
+                        }),
                         ..EventReceipt::default()
                     };
                     if e.replay.is_some() {

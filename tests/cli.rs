@@ -16,7 +16,11 @@ fn root(path: &str) -> PathBuf {
 }
 
 fn spare(dir: &Path, args: &[&str]) -> Output {
-    Command::new(SPARE).current_dir(dir).args(args).output().unwrap()
+    Command::new(SPARE)
+        .current_dir(dir)
+        .args(args)
+        .output()
+        .unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -25,9 +29,7 @@ fn text(bytes: &[u8]) -> String {
 
 /// A run with one event; the picture is at `picture`.
 fn run_with_picture(picture: &str) -> Value {
-    let call = |id: &str, name: &str, arguments: &str| {
-        json!([{"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}])
-    };
+    let call = |id: &str, name: &str, arguments: &str| json!([{"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}]);
     json!({"messages": [
         {"role": "user", "content": [{"type": "image_url", "image_url": {"url": picture}}, {"type": "text", "text": "Which digit?"}]},
         {"role": "assistant", "content": "", "reasoning_content": "The digit is a 9 I think, but I should look closer before I trust it.", "tool_calls": call("a", "crop", "{\"cell\": [1, 2]}")},
@@ -43,7 +45,10 @@ fn refused(dir: &TempDir, run: &str, args: &[&str], says: &[&str]) {
     let name = "run.json";
     fs::write(dir.path().join(name), run).unwrap();
     let before: Vec<_> = list(dir.path());
-    let out = spare(dir.path(), &[&["prune", name, "-o", "out.json"], args].concat());
+    let out = spare(
+        dir.path(),
+        &[&["prune", name, "-o", "out.json"], args].concat(),
+    );
     let message = text(&out.stderr);
     assert_eq!(out.status.code(), Some(2), "{message}");
     assert!(!message.contains("panicked"), "{message}");
@@ -54,7 +59,10 @@ fn refused(dir: &TempDir, run: &str, args: &[&str], says: &[&str]) {
 }
 
 fn list(dir: &Path) -> Vec<PathBuf> {
-    let mut all: Vec<_> = fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()).collect();
+    let mut all: Vec<_> = fs::read_dir(dir)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .collect();
     all.sort();
     all
 }
@@ -64,26 +72,43 @@ fn bad_runs_are_refused() {
     let dir = TempDir::new().unwrap();
     let cases: Vec<Value> = serde_json::from_str(include_str!("data/bad_runs.json")).unwrap();
     for case in cases {
-        let says: Vec<&str> = case["says"].as_array().unwrap().iter().map(|s| s.as_str().unwrap()).collect();
-        refused(&dir, case["run"].as_str().unwrap(), &[], &[&says[..], &["run.json"]].concat());
+        let says: Vec<&str> = case["says"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|s| s.as_str().unwrap())
+            .collect();
+        refused(
+            &dir,
+            case["run"].as_str().unwrap(),
+            &[],
+            &[&says[..], &["run.json"]].concat(),
+        );
     }
 }
 
 /// A PNG header that claims 100,000 x 100,000 pixels.
 fn huge_png() -> Vec<u8> {
-    fs::read(root("examples/board/img/000-1.png")).map(|mut png| {
-        png[16..20].copy_from_slice(&100_000u32.to_be_bytes());
-        png[20..24].copy_from_slice(&100_000u32.to_be_bytes());
-        let crc = crc32(&png[12..29]);
-        png[29..33].copy_from_slice(&crc.to_be_bytes());
-        png
-    })
-    .unwrap()
+    fs::read(root("examples/board/img/000-1.png"))
+        .map(|mut png| {
+            png[16..20].copy_from_slice(&100_000u32.to_be_bytes());
+            png[20..24].copy_from_slice(&100_000u32.to_be_bytes());
+            let crc = crc32(&png[12..29]);
+            png[29..33].copy_from_slice(&crc.to_be_bytes());
+            png
+        })
+        .unwrap()
 }
 
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0u32, |crc, byte| {
-        (0..8).fold(crc ^ u32::from(*byte), |c, _| if c & 1 == 1 { (c >> 1) ^ 0xEDB8_8320 } else { c >> 1 })
+        (0..8).fold(crc ^ u32::from(*byte), |c, _| {
+            if c & 1 == 1 {
+                (c >> 1) ^ 0xEDB8_8320
+            } else {
+                c >> 1
+            }
+        })
     })
 }
 
@@ -96,7 +121,12 @@ fn bad_pictures_are_refused() {
     fs::write(dir.path().join("empty.png"), "").unwrap();
     fs::write(dir.path().join("huge.png"), huge_png()).unwrap();
     let try_it = |address: &str, says: &[&str]| {
-        refused(&dir, &run_with_picture(address).to_string(), &[], &[says, &["run.json", "/messages/0/content/0/image_url/url"]].concat());
+        refused(
+            &dir,
+            &run_with_picture(address).to_string(),
+            &[],
+            &[says, &["run.json", "/messages/0/content/0/image_url/url"]].concat(),
+        );
     };
     try_it("missing.png", &["missing.png", "no such file"]);
     try_it("broken.png", &["broken.png"]);
@@ -109,7 +139,8 @@ fn bad_pictures_are_refused() {
     {
         let outside = TempDir::new().unwrap();
         fs::write(outside.path().join("x.png"), &good).unwrap();
-        std::os::unix::fs::symlink(outside.path().join("x.png"), dir.path().join("link.png")).unwrap();
+        std::os::unix::fs::symlink(outside.path().join("x.png"), dir.path().join("link.png"))
+            .unwrap();
         try_it("link.png", &["link.png", "leads out of"]);
     }
 }
@@ -133,57 +164,114 @@ fn edit_weights(dir: &Path, edit: impl FnOnce(&mut Value, &mut Vec<u8>)) {
     let mut data = bytes[8 + length..].to_vec();
     edit(&mut header, &mut data);
     let header = header.to_string();
-    let out = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &data].concat();
+    let out = [
+        &(header.len() as u64).to_le_bytes()[..],
+        header.as_bytes(),
+        &data,
+    ]
+    .concat();
     fs::write(path, out).unwrap();
 }
 
 #[test]
 fn bad_model_folders_are_refused() {
     let dir = TempDir::new().unwrap();
-    fs::copy(root("examples/board/img/000-1.png"), dir.path().join("p.png")).unwrap();
+    fs::copy(
+        root("examples/board/img/000-1.png"),
+        dir.path().join("p.png"),
+    )
+    .unwrap();
     let run = run_with_picture("p.png").to_string();
     let with = |spoil: &dyn Fn(&Path), says: &[&str]| {
         let model = board();
         spoil(model.path());
-        refused(&dir, &run, &["--model", model.path().to_str().unwrap()], says);
+        refused(
+            &dir,
+            &run,
+            &["--model", model.path().to_str().unwrap()],
+            says,
+        );
     };
     let name = "model.language_model.layers.0.mlp.up_proj.weight";
-    with(&|m| fs::remove_file(m.join("config.json")).unwrap(), &["config.json"]);
-    with(&|m| fs::write(m.join("config.json"), "{").unwrap(), &["config.json"]);
-    with(&|m| fs::write(m.join("config.json"), r#"{"architectures": ["GPT2LMHeadModel"]}"#).unwrap(), &["GPT2LMHeadModel", "Qwen3VL"]);
-    with(&|m| fs::remove_file(m.join("tokenizer.json")).unwrap(), &["tokenizer.json"]);
-    with(&|m| fs::remove_file(m.join("model.safetensors")).unwrap(), &["model.safetensors"]);
+    with(
+        &|m| fs::remove_file(m.join("config.json")).unwrap(),
+        &["config.json"],
+    );
+    with(
+        &|m| fs::write(m.join("config.json"), "{").unwrap(),
+        &["config.json"],
+    );
+    with(
+        &|m| {
+            fs::write(
+                m.join("config.json"),
+                r#"{"architectures": ["GPT2LMHeadModel"]}"#,
+            )
+            .unwrap()
+        },
+        &["GPT2LMHeadModel", "Qwen3VL"],
+    );
+    with(
+        &|m| fs::remove_file(m.join("tokenizer.json")).unwrap(),
+        &["tokenizer.json"],
+    );
+    with(
+        &|m| fs::remove_file(m.join("model.safetensors")).unwrap(),
+        &["model.safetensors"],
+    );
     with(
         &|m| {
             let index = json!({"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}});
-            fs::rename(m.join("model.safetensors"), m.join("model-00001-of-00002.safetensors")).unwrap();
+            fs::rename(
+                m.join("model.safetensors"),
+                m.join("model-00001-of-00002.safetensors"),
+            )
+            .unwrap();
             fs::write(m.join("model.safetensors.index.json"), index.to_string()).unwrap();
         },
         &["model-00002-of-00002.safetensors"],
     );
     with(
-        &|m| edit_weights(m, |h, _| {
-            let shape = h[name]["shape"].clone();
-            h[name]["shape"] = json!([shape[1], shape[0]]);
-        }),
+        &|m| {
+            edit_weights(m, |h, _| {
+                let shape = h[name]["shape"].clone();
+                h[name]["shape"] = json!([shape[1], shape[0]]);
+            })
+        },
         &[name, "192", "576"],
     );
     with(
-        &|m| edit_weights(m, |h, _| {
-            let tensor = h.as_object_mut().unwrap().remove(name).unwrap();
-            h["model.language_model.surprise"] = tensor;
-        }),
+        &|m| {
+            edit_weights(m, |h, _| {
+                let tensor = h.as_object_mut().unwrap().remove(name).unwrap();
+                h["model.language_model.surprise"] = tensor;
+            })
+        },
         &[name, "model.language_model.surprise"],
     );
     with(
-        &|m| edit_weights(m, |h, data| {
-            let at = h[name]["data_offsets"][0].as_u64().unwrap() as usize;
-            data[at..at + 2].copy_from_slice(&0x7FC0u16.to_le_bytes());
-        }),
+        &|m| {
+            edit_weights(m, |h, data| {
+                let at = h[name]["data_offsets"][0].as_u64().unwrap() as usize;
+                data[at..at + 2].copy_from_slice(&0x7FC0u16.to_le_bytes());
+            })
+        },
         &[name, "NaN"],
     );
-    with(&|m| fs::write(m.join("chat_template.jinja"), "{{ raise_exception('only two turns') }}").unwrap(), &["only two turns"]);
-    with(&|m| fs::write(m.join("chat_template.jinja"), "{% if %}").unwrap(), &["template"]);
+    with(
+        &|m| {
+            fs::write(
+                m.join("chat_template.jinja"),
+                "{{ raise_exception('only two turns') }}",
+            )
+            .unwrap()
+        },
+        &["only two turns"],
+    );
+    with(
+        &|m| fs::write(m.join("chat_template.jinja"), "{% if %}").unwrap(),
+        &["template"],
+    );
     refused(&dir, &run, &["--model", "nowhere"], &["nowhere"]);
 }
 
@@ -206,7 +294,10 @@ fn wrong_options_are_refused() {
     }
     let out = spare(dir.path(), &["prune", "run.json", "-o", "run.json"]);
     assert_eq!(out.status.code(), Some(2));
-    assert_eq!(fs::read_to_string(dir.path().join("run.json")).unwrap(), run);
+    assert_eq!(
+        fs::read_to_string(dir.path().join("run.json")).unwrap(),
+        run
+    );
     let out = spare(dir.path(), &["prune", "nowhere.jsonl", "-o", "out.json"]);
     assert_eq!(out.status.code(), Some(2));
     assert!(text(&out.stderr).contains("nowhere.jsonl"));
@@ -219,11 +310,17 @@ fn a_run_with_nothing_to_do_comes_back_unchanged_and_says_so() {
     let no_reasoning = "{ \"messages\" :[{\"role\":\"user\",\"content\":\"\\u0041\"},\r\n{\"content\":\"b\",\"role\":\"assistant\"}]}";
     let mut no_event = run_with_picture("missing.png");
     no_event["messages"].as_array_mut().unwrap().truncate(3);
-    for (run, says) in [(no_reasoning.to_owned(), "no reasoning"), (no_event.to_string(), "no summary call")] {
+    for (run, says) in [
+        (no_reasoning.to_owned(), "no reasoning"),
+        (no_event.to_string(), "no summary call"),
+    ] {
         fs::write(dir.path().join("run.json"), &run).unwrap();
         let out = spare(dir.path(), &["prune", "run.json", "-o", "out.json"]);
         assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
-        assert_eq!(fs::read_to_string(dir.path().join("out.json")).unwrap(), run);
+        assert_eq!(
+            fs::read_to_string(dir.path().join("out.json")).unwrap(),
+            run
+        );
         assert!(text(&out.stdout).contains(says), "{}", text(&out.stdout));
     }
 }
@@ -233,9 +330,17 @@ fn examples() -> TempDir {
     fs::create_dir(dir.path().join("img")).unwrap();
     for entry in fs::read_dir(root("examples/board/img")).unwrap() {
         let path = entry.unwrap().path();
-        fs::copy(&path, dir.path().join("img").join(path.file_name().unwrap())).unwrap();
+        fs::copy(
+            &path,
+            dir.path().join("img").join(path.file_name().unwrap()),
+        )
+        .unwrap();
     }
-    fs::copy(root("examples/board/runs.jsonl"), dir.path().join("runs.jsonl")).unwrap();
+    fs::copy(
+        root("examples/board/runs.jsonl"),
+        dir.path().join("runs.jsonl"),
+    )
+    .unwrap();
     dir
 }
 
@@ -244,10 +349,19 @@ fn prune_restore_and_prune_again() {
     let dir = examples();
     let path = |name: &str| dir.path().join(name);
     let original = fs::read(path("runs.jsonl")).unwrap();
-    for rule in [&["--rule", "default"][..], &["--rule", "paper", "--no-keep-atoms"]] {
-        let out = spare(dir.path(), &[&["prune", "runs.jsonl", "-o", "out.jsonl", "--json"], rule].concat());
+    for rule in [
+        &["--rule", "default"][..],
+        &["--rule", "paper", "--no-keep-atoms"],
+    ] {
+        let out = spare(
+            dir.path(),
+            &[&["prune", "runs.jsonl", "-o", "out.jsonl", "--json"], rule].concat(),
+        );
         assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
-        let lines: Vec<Value> = text(&out.stdout).lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+        let lines: Vec<Value> = text(&out.stdout)
+            .lines()
+            .map(|l| serde_json::from_str(l).unwrap())
+            .collect();
         assert_eq!(lines.len(), 12);
         for (record, line) in lines.iter().enumerate() {
             assert_eq!(line["record"], record);
@@ -260,22 +374,62 @@ fn prune_restore_and_prune_again() {
         let receipts = fs::read_to_string(path("out.jsonl.receipt.jsonl")).unwrap();
         for line in receipts.lines() {
             let receipt: Value = serde_json::from_str(line).unwrap();
-            let removed: usize = receipt["replaced"].as_array().unwrap().iter().map(|r| r["old"].as_str().unwrap().len()).sum();
-            assert!(line.len() < 2 * removed + 4096, "{} bytes for {removed}", line.len());
+            let removed: usize = receipt["replaced"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|r| r["old"].as_str().unwrap().len())
+                .sum();
+            assert!(
+                line.len() < 2 * removed + 4096,
+                "{} bytes for {removed}",
+                line.len()
+            );
         }
 
-        let out = spare(dir.path(), &["restore", "out.jsonl", "--receipt", "out.jsonl.receipt.jsonl", "-o", "back.jsonl"]);
+        let out = spare(
+            dir.path(),
+            &[
+                "restore",
+                "out.jsonl",
+                "--receipt",
+                "out.jsonl.receipt.jsonl",
+                "-o",
+                "back.jsonl",
+            ],
+        );
         assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
         assert_eq!(fs::read(path("back.jsonl")).unwrap(), original);
-        let out = spare(dir.path(), &["restore", "out.jsonl", "--receipt", "out.jsonl.receipt.jsonl"]);
+        let out = spare(
+            dir.path(),
+            &[
+                "restore",
+                "out.jsonl",
+                "--receipt",
+                "out.jsonl.receipt.jsonl",
+            ],
+        );
         assert_eq!(out.stdout, original);
 
-        let out = spare(dir.path(), &[&["prune", "out.jsonl", "-o", "again.jsonl"], rule].concat());
+        let out = spare(
+            dir.path(),
+            &[&["prune", "out.jsonl", "-o", "again.jsonl"], rule].concat(),
+        );
         assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
         assert_eq!(fs::read(path("again.jsonl")).unwrap(), pruned);
     }
     // A text that the receipt was not written for.
-    let out = spare(dir.path(), &["restore", "runs.jsonl", "--receipt", "out.jsonl.receipt.jsonl", "-o", "no.jsonl"]);
+    let out = spare(
+        dir.path(),
+        &[
+            "restore",
+            "runs.jsonl",
+            "--receipt",
+            "out.jsonl.receipt.jsonl",
+            "-o",
+            "no.jsonl",
+        ],
+    );
     assert_eq!(out.status.code(), Some(2));
     assert!(!path("no.jsonl").exists());
 }
@@ -290,7 +444,11 @@ fn a_bad_record_among_good_ones_leaves_no_output() {
     let before = list(dir.path());
     let out = spare(dir.path(), &["prune", "bad.jsonl", "-o", "out.jsonl"]);
     assert_eq!(out.status.code(), Some(2));
-    assert!(text(&out.stderr).contains("line 3"), "{}", text(&out.stderr));
+    assert!(
+        text(&out.stderr).contains("line 3"),
+        "{}",
+        text(&out.stderr)
+    );
     assert_eq!(list(dir.path()), before);
 }
 
@@ -300,8 +458,14 @@ fn standard_input_and_output_carry_a_run() {
     let runs = fs::read_to_string(dir.path().join("runs.jsonl")).unwrap();
     let first = format!("\u{feff}{}\r\n\r\n", runs.lines().next().unwrap());
     fs::write(dir.path().join("one"), &first).unwrap();
-    let shell = format!("{SPARE} prune - --images-from . --receipt r.jsonl -q < one > two && {SPARE} restore - --receipt r.jsonl < two");
-    let out = Command::new("sh").current_dir(dir.path()).args(["-c", &shell]).output().unwrap();
+    let shell = format!(
+        "{SPARE} prune - --images-from . --receipt r.jsonl -q < one > two && {SPARE} restore - --receipt r.jsonl < two"
+    );
+    let out = Command::new("sh")
+        .current_dir(dir.path())
+        .args(["-c", &shell])
+        .output()
+        .unwrap();
     assert_eq!(text(&out.stderr), "");
     assert_eq!(out.stdout, first.as_bytes());
     assert_ne!(fs::read(dir.path().join("two")).unwrap(), first.as_bytes());
@@ -311,8 +475,16 @@ fn standard_input_and_output_carry_a_run() {
 fn paths_stay_relative_to_the_input_and_prune_says_so_once() {
     let dir = examples();
     fs::create_dir(dir.path().join("elsewhere")).unwrap();
-    let out = spare(dir.path(), &["prune", "runs.jsonl", "-o", "elsewhere/out.jsonl"]);
-    assert_eq!(text(&out.stdout).matches("relative to the folder of the input").count(), 1);
+    let out = spare(
+        dir.path(),
+        &["prune", "runs.jsonl", "-o", "elsewhere/out.jsonl"],
+    );
+    assert_eq!(
+        text(&out.stdout)
+            .matches("relative to the folder of the input")
+            .count(),
+        1
+    );
     let out = spare(dir.path(), &["prune", "runs.jsonl", "--dry-run"]);
     assert_eq!(out.status.code(), Some(0));
     assert!(text(&out.stdout).contains("went"), "{}", text(&out.stdout));
@@ -325,12 +497,22 @@ fn explain_and_doctor_print() {
     let out = spare(dir.path(), &["explain", "runs.jsonl", "--color", "never"]);
     assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
     let page = text(&out.stdout);
-    for part in ["event 0 before message 4", "segment 0 (message 2): ", "summary: Question: ", "no event stands behind it"] {
+    for part in [
+        "event 0 before message 4",
+        "segment 0 (message 2): ",
+        "summary: Question: ",
+        "no event stands behind it",
+    ] {
         assert!(page.contains(part), "{page}");
     }
     let out = spare(dir.path(), &["doctor"]);
     assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
-    for part in ["threads: ", "cpu features: ", "checkpoint: board", "weights sha256 "] {
+    for part in [
+        "threads: ",
+        "cpu features: ",
+        "checkpoint: board",
+        "weights sha256 ",
+    ] {
         assert!(text(&out.stdout).contains(part), "{}", text(&out.stdout));
     }
 }

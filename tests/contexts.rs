@@ -65,10 +65,16 @@ fn run(style: Style) -> Trajectory {
     let mut run = Trajectory::new(Vec::new());
     run.push(Message::user("What does it say?"));
     for (index, text) in ENDS.iter().enumerate() {
-        let call = vec![ToolCall::new(format!("c{index}"), "zoom", serde_json::json!({"n": index}))];
+        let call = vec![ToolCall::new(
+            format!("c{index}"),
+            "zoom",
+            serde_json::json!({"n": index}),
+        )];
         run.push(match style {
             Style::Field => Message::assistant(Some((*text).to_owned()), "", call),
-            Style::Think => Message::assistant(None, format!("<think>\n{text}\n</think>\n\nNext."), call),
+            Style::Think => {
+                Message::assistant(None, format!("<think>\n{text}\n</think>\n\nNext."), call)
+            }
             Style::Visible => Message::assistant(None, *text, call),
         });
         // The same words again, where a search for the text would find them first or last.
@@ -79,15 +85,28 @@ fn run(style: Style) -> Trajectory {
 
 fn plan(prompter: &Prompter, run: &Trajectory, sigma: &str) -> (Plan, Vec<Segment>) {
     let segments = segments(run, VisibleText::Auto);
-    let event = events(run, &segments, Trigger::PreAnswer, &SummaryTool::default(), true).remove(0);
+    let event = events(
+        run,
+        &segments,
+        Trigger::PreAnswer,
+        &SummaryTool::default(),
+        true,
+    )
+    .remove(0);
     assert_eq!(event.candidates.len(), segments.len());
-    (build(prompter, run, &event, &segments, sigma, &[]).unwrap(), segments)
+    (
+        build(prompter, run, &event, &segments, sigma, &[]).unwrap(),
+        segments,
+    )
 }
 
 fn check(prompter: &Prompter, style: Style, exact_text: bool) {
     let sigma = "Question: what does it say? Evidence: 42 🎉. Open: <|im_end|> nothing.";
     let (plan, segments) = plan(prompter, &run(style), sigma);
-    assert_eq!(plan.block, prompter.user_block(&sigma_message(sigma)).unwrap());
+    assert_eq!(
+        plan.block,
+        prompter.user_block(&sigma_message(sigma)).unwrap()
+    );
     assert_eq!(plan.branches.len(), ENDS.len());
     assert_eq!(plan.hidden, Vec::<usize>::new());
     let start = prompter.message_start_id().unwrap();
@@ -106,10 +125,16 @@ fn check(prompter: &Prompter, style: Style, exact_text: bool) {
         if exact_text {
             assert_eq!(decoded.trim(), shown);
         }
-        let covered: std::collections::BTreeSet<usize> = branch.spans.iter().cloned().flatten().collect();
+        let covered: std::collections::BTreeSet<usize> =
+            branch.spans.iter().cloned().flatten().collect();
         let trimmed = segment.text.len() - segment.text.trim_start().len();
         for byte in trimmed..trimmed + shown.len() {
-            assert!(covered.contains(&byte), "byte {byte} of {:?}: {:?}", segment.text, branch.spans);
+            assert!(
+                covered.contains(&byte),
+                "byte {byte} of {:?}: {:?}",
+                segment.text,
+                branch.spans
+            );
         }
     }
 }
@@ -118,43 +143,82 @@ fn board() -> (Vec<u8>, String, SpecialTokens) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/pretrained/board");
     let read = |name: &str| std::fs::read(folder.join(name)).unwrap();
     let special = SpecialTokens::from_config(&read("tokenizer_config.json")).unwrap();
-    (read("tokenizer.json"), String::from_utf8(read("chat_template.jinja")).unwrap(), special)
+    (
+        read("tokenizer.json"),
+        String::from_utf8(read("chat_template.jinja")).unwrap(),
+        special,
+    )
 }
 
 #[test]
 fn contexts_differ_by_one_block_for_every_kind_of_template() {
     let (tokenizer, template, special) = board();
-    check(&Prompter::new(&tokenizer, &template, &special).unwrap(), Style::Field, true);
+    check(
+        &Prompter::new(&tokenizer, &template, &special).unwrap(),
+        Style::Field,
+        true,
+    );
     let thinking = Prompter::new(&tokenizer, THINKING, &special).unwrap();
     check(&thinking, Style::Field, true);
     check(&thinking, Style::Think, true);
-    check(&Prompter::new(&tokenizer, INSTRUCT, &special).unwrap(), Style::Visible, false);
+    check(
+        &Prompter::new(&tokenizer, INSTRUCT, &special).unwrap(),
+        Style::Visible,
+        false,
+    );
 }
 
 /// The released template and vocabulary, where they are at hand.
 #[test]
 fn contexts_differ_by_one_block_with_the_real_vocabulary() {
     let from_env = |name: &str, default: &str| {
-        std::env::var_os(name).map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join(default), PathBuf::from)
+        std::env::var_os(name).map_or_else(
+            || Path::new(env!("CARGO_MANIFEST_DIR")).join(default),
+            PathBuf::from,
+        )
     };
-    let tokenizer = from_env("SPARE_QWEN3_TOKENIZER", "target/qwen3-tokenizer/tokenizer.json");
+    let tokenizer = from_env(
+        "SPARE_QWEN3_TOKENIZER",
+        "target/qwen3-tokenizer/tokenizer.json",
+    );
     let Ok(tokenizer) = std::fs::read(&tokenizer) else {
-        assert!(std::env::var_os("SPARE_REQUIRE_FETCHED").is_none(), "no tokenizer at {}", tokenizer.display());
-        println!("skipped: no tokenizer at {} (.ci/fetch-tokenizer brings it)", tokenizer.display());
+        assert!(
+            std::env::var_os("SPARE_REQUIRE_FETCHED").is_none(),
+            "no tokenizer at {}",
+            tokenizer.display()
+        );
+        println!(
+            "skipped: no tokenizer at {} (.ci/fetch-tokenizer brings it)",
+            tokenizer.display()
+        );
         return;
     };
     let special = SpecialTokens::default();
     let thinking = Prompter::new(&tokenizer, THINKING, &special).unwrap();
     check(&thinking, Style::Field, false);
-    check(&Prompter::new(&tokenizer, INSTRUCT, &special).unwrap(), Style::Visible, false);
+    check(
+        &Prompter::new(&tokenizer, INSTRUCT, &special).unwrap(),
+        Style::Visible,
+        false,
+    );
     // A final "." fuses with the line end behind it: the token belongs to the segment and covers its last byte.
     let (plan, segments) = plan(&thinking, &run(Style::Field), "nothing");
     assert_eq!(plan.recorded(&plan.branches[0]).last(), Some(&624));
-    assert_eq!(plan.branches[0].spans.last().unwrap().end, segments[0].text.len());
+    assert_eq!(
+        plan.branches[0].spans.last().unwrap().end,
+        segments[0].text.len()
+    );
 
-    let template = from_env("SPARE_QWEN3_TEMPLATE", "../shared/templates/qwen3-vl-instruct.jinja");
+    let template = from_env(
+        "SPARE_QWEN3_TEMPLATE",
+        "../shared/templates/qwen3-vl-instruct.jinja",
+    );
     match std::fs::read_to_string(&template) {
-        Ok(template) => check(&Prompter::new(&tokenizer, &template, &special).unwrap(), Style::Visible, false),
+        Ok(template) => check(
+            &Prompter::new(&tokenizer, &template, &special).unwrap(),
+            Style::Visible,
+            false,
+        ),
         Err(_) => println!("skipped: no template at {}", template.display()),
     }
 }

@@ -15,16 +15,25 @@ fn bad_runs_say_what_where_and_what_was_expected() {
     let cases: Vec<Value> = serde_json::from_str(include_str!("data/bad_runs.json")).unwrap();
     assert!(cases.len() > 20);
     for case in cases {
-        let error = openai_chat::read(case["run"].as_str().unwrap()).unwrap_err().to_string();
+        let error = openai_chat::read(case["run"].as_str().unwrap())
+            .unwrap_err()
+            .to_string();
         for part in case["says"].as_array().unwrap() {
-            assert!(error.contains(part.as_str().unwrap()), "{}: `{error}` lacks {part}", case["name"]);
+            assert!(
+                error.contains(part.as_str().unwrap()),
+                "{}: `{error}` lacks {part}",
+                case["name"]
+            );
         }
     }
 }
 
 fn found(run: &Value, visible: VisibleText) -> Vec<(usize, SegmentKind, String, Option<Frozen>)> {
     let run = openai_chat::read(&run.to_string()).unwrap();
-    segments(&run, visible).into_iter().map(|s| (s.message, s.kind, s.text, s.frozen)).collect()
+    segments(&run, visible)
+        .into_iter()
+        .map(|s| (s.message, s.kind, s.text, s.frozen))
+        .collect()
 }
 
 #[test]
@@ -39,23 +48,45 @@ fn visible_text_is_reasoning_only_where_the_run_has_no_other() {
     assert_eq!(found(&plain, VisibleText::Auto), [visible.clone()]);
     assert_eq!(found(&plain, VisibleText::Keep), []);
     let field = run(json!({"role": "assistant", "content": "The answer.", "reasoning": "hm"}));
-    assert_eq!(found(&field, VisibleText::Auto), [(3, SegmentKind::Field, "hm".into(), None)]);
+    assert_eq!(
+        found(&field, VisibleText::Auto),
+        [(3, SegmentKind::Field, "hm".into(), None)]
+    );
     assert_eq!(found(&field, VisibleText::Prune).first(), Some(&visible));
     // Null and empty fields are what some clients write everywhere; they are not reasoning.
-    let null = run(json!({"role": "assistant", "content": "The answer.", "reasoning_content": null, "reasoning": ""}));
+    let null = run(
+        json!({"role": "assistant", "content": "The answer.", "reasoning_content": null, "reasoning": ""}),
+    );
     assert_eq!(found(&null, VisibleText::Auto), [visible]);
     let think = run(json!({"role": "assistant", "content": "<think>hm</think>The answer."}));
-    assert_eq!(found(&think, VisibleText::Auto), [(3, SegmentKind::Think, "hm".into(), None)]);
+    assert_eq!(
+        found(&think, VisibleText::Auto),
+        [(3, SegmentKind::Think, "hm".into(), None)]
+    );
 }
 
 #[test]
 fn think_tags_are_read_as_models_write_them() {
-    let of = |content: &str| found(&json!([{"role": "assistant", "content": content}]), VisibleText::Auto);
+    let of = |content: &str| {
+        found(
+            &json!([{"role": "assistant", "content": content}]),
+            VisibleText::Auto,
+        )
+    };
     let one = |text: &str, frozen| vec![(0, SegmentKind::Think, text.to_owned(), frozen)];
     assert_eq!(of("<think>\nhm\n\n</think>\n\nSo."), one("hm", None));
-    assert_eq!(of("closer to 41.5.</think>\n\n41.5"), one("closer to 41.5.", None));
-    assert_eq!(of("<think>Counting: one, two, fi"), one("Counting: one, two, fi", Some(Frozen::UnclosedThink)));
-    assert_eq!(of("<think>Only this.</think>\n\n"), one("Only this.", Some(Frozen::MessageWouldBeEmpty)));
+    assert_eq!(
+        of("closer to 41.5.</think>\n\n41.5"),
+        one("closer to 41.5.", None)
+    );
+    assert_eq!(
+        of("<think>Counting: one, two, fi"),
+        one("Counting: one, two, fi", Some(Frozen::UnclosedThink))
+    );
+    assert_eq!(
+        of("<think>Only this.</think>\n\n"),
+        one("Only this.", Some(Frozen::MessageWouldBeEmpty))
+    );
     assert_eq!(of("There are <think 5 bolts."), []);
     assert_eq!(of("<think>\n\n</think>\n\nSo."), []);
     assert_eq!(of("Write <think>x</think> at the start."), []);
@@ -65,14 +96,24 @@ fn think_tags_are_read_as_models_write_them() {
 #[test]
 fn what_must_stay_is_frozen() {
     let of = |message: Value| found(&json!([message]), VisibleText::Auto).remove(0).3;
-    assert_eq!(of(json!({"role": "assistant", "content": "a", "reasoning": "x"})), None);
-    assert_eq!(of(json!({"role": "assistant", "content": null, "reasoning": "x"})), Some(Frozen::MessageWouldBeEmpty));
     assert_eq!(
-        of(json!({"role": "assistant", "content": "a", "reasoning": "x", "reasoning_content": "y"})),
+        of(json!({"role": "assistant", "content": "a", "reasoning": "x"})),
+        None
+    );
+    assert_eq!(
+        of(json!({"role": "assistant", "content": null, "reasoning": "x"})),
+        Some(Frozen::MessageWouldBeEmpty)
+    );
+    assert_eq!(
+        of(
+            json!({"role": "assistant", "content": "a", "reasoning": "x", "reasoning_content": "y"})
+        ),
         Some(Frozen::CopiesDisagree)
     );
     assert_eq!(
-        of(json!({"role": "assistant", "content": "a", "reasoning": "x", "reasoning_details": [{"type": "reasoning.encrypted"}]})),
+        of(
+            json!({"role": "assistant", "content": "a", "reasoning": "x", "reasoning_details": [{"type": "reasoning.encrypted"}]})
+        ),
         Some(Frozen::ReasoningDetails)
     );
 }

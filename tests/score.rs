@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 use spare::plan::{Trigger, sha256};
-use spare::replay::{Plan, PictureRoot};
+use spare::replay::{PictureRoot, Plan};
 use spare::summary::SummaryChoice;
 use spare::{Control, Engine, EventOutcome, PruneOptions, Pruned, Pruner, formats};
 use spare_kernels::{HeadInput, Options, Weight, reverse_kl};
@@ -25,24 +25,47 @@ fn engine() -> Arc<Engine> {
 }
 
 fn runs() -> Vec<String> {
-    fs::read_to_string(root("examples/board/runs.jsonl")).unwrap().lines().map(str::to_owned).collect()
+    fs::read_to_string(root("examples/board/runs.jsonl"))
+        .unwrap()
+        .lines()
+        .map(str::to_owned)
+        .collect()
 }
 
 fn prune(run: &str, options: PruneOptions) -> Pruned {
     let run = formats::openai_chat::read(run).unwrap();
-    Pruner::new(engine(), options).prune(&run, &PictureRoot::new(root("examples/board")), &Control::default()).unwrap()
+    Pruner::new(engine(), options)
+        .prune(
+            &run,
+            &PictureRoot::new(root("examples/board")),
+            &Control::default(),
+        )
+        .unwrap()
 }
 
 fn given(text: Option<&str>) -> PruneOptions {
     let summary = text.map_or(SummaryChoice::Run, |t| SummaryChoice::Given(t.to_owned()));
-    PruneOptions { summary, ..PruneOptions::default() }
+    PruneOptions {
+        summary,
+        ..PruneOptions::default()
+    }
 }
 
 fn close(what: &str, found: &[f64], wanted: &Value, skip: impl Fn(usize) -> bool) -> f64 {
-    let wanted: Vec<f64> = wanted.as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
+    let wanted: Vec<f64> = wanted
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|v| v.as_f64().unwrap())
+        .collect();
     assert_eq!(found.len(), wanted.len(), "{what}");
     let mut worst: f64 = 0.0;
-    for (k, (a, b)) in found.iter().zip(&wanted).enumerate().filter(|(k, _)| !skip(*k)) {
+    for (k, (a, b)) in found
+        .iter()
+        .zip(&wanted)
+        .enumerate()
+        .filter(|(k, _)| !skip(*k))
+    {
         assert!((a - b).abs() <= 1e-4, "{what}, token {k}: {a} against {b}");
         worst = worst.max((a - b).abs());
     }
@@ -62,24 +85,58 @@ fn scores_equal_float64() {
         let plan = outcome.replay.as_ref().unwrap();
         let wanted = event["segments"].as_array().unwrap();
         assert_eq!(outcome.scores.segments.len(), wanted.len());
-        for ((scores, branch), wanted) in outcome.scores.segments.iter().zip(&plan.branches).zip(wanted) {
+        for ((scores, branch), wanted) in outcome
+            .scores
+            .segments
+            .iter()
+            .zip(&plan.branches)
+            .zip(wanted)
+        {
             let name = format!("run {record}, message {}", wanted["message"]);
             let digest = |ids: Vec<u32>| sha256(serde_json::to_string(&ids).unwrap().as_bytes());
-            assert_eq!(digest(plan.student_ids(branch)), wanted["student"].as_str().unwrap(), "{name}");
-            assert_eq!(digest(plan.teacher_ids(branch)), wanted["teacher"].as_str().unwrap(), "{name}");
-            assert_eq!(serde_json::json!(scores.token_ids), wanted["token_ids"], "{name}");
+            assert_eq!(
+                digest(plan.student_ids(branch)),
+                wanted["student"].as_str().unwrap(),
+                "{name}"
+            );
+            assert_eq!(
+                digest(plan.teacher_ids(branch)),
+                wanted["teacher"].as_str().unwrap(),
+                "{name}"
+            );
+            assert_eq!(
+                serde_json::json!(scores.token_ids),
+                wanted["token_ids"],
+                "{name}"
+            );
             // Where ranks K and K + 1 lie within the error of f32, either support is right.
             let tie = |k: usize| wanted["kth_gap"][k].as_f64().unwrap() <= 1e-5;
-            worst = worst.max(close(&format!("{name}: d_topk"), &scores.d_topk, &wanted["d_topk"], tie));
-            for (what, found) in [("d_full", &scores.d_full), ("logp", &scores.logp), ("logq", &scores.logq)] {
-                worst = worst.max(close(&format!("{name}: {what}"), found, &wanted[what], |_| false));
+            worst = worst.max(close(
+                &format!("{name}: d_topk"),
+                &scores.d_topk,
+                &wanted["d_topk"],
+                tie,
+            ));
+            for (what, found) in [
+                ("d_full", &scores.d_full),
+                ("logp", &scores.logp),
+                ("logq", &scores.logq),
+            ] {
+                worst = worst.max(close(
+                    &format!("{name}: {what}"),
+                    found,
+                    &wanted[what],
+                    |_| false,
+                ));
             }
             let mean = scores.d_topk.iter().sum::<f64>() / scores.d_topk.len() as f64;
             informative += usize::from(mean >= 0.05);
             segments += 1;
         }
     }
-    println!("{segments} segments, {informative} with a mean d of at least 0.05 nats; largest difference {worst:.1e} nats");
+    println!(
+        "{segments} segments, {informative} with a mean d of at least 0.05 nats; largest difference {worst:.1e} nats"
+    );
     assert!(informative >= 30, "only {informative} cases say something");
 }
 
@@ -90,26 +147,55 @@ fn parts() -> (Qwen3Vl, Preprocessor) {
     (model, preprocessor)
 }
 
-fn hidden(model: &Qwen3Vl, pre: &Preprocessor, ids: Vec<u32>, files: &[PathBuf], rows: &[usize]) -> Vec<f32> {
-    let pictures = files.iter().take(pad_runs(&ids, model.image_token())).map(|file| {
-        let pixels = pre.process(&decode(&fs::read(file).unwrap()).unwrap()).unwrap();
-        (model.encode_picture(pixels.grid, &pixels.values).unwrap(), [0; 32])
-    });
+fn hidden(
+    model: &Qwen3Vl,
+    pre: &Preprocessor,
+    ids: Vec<u32>,
+    files: &[PathBuf],
+    rows: &[usize],
+) -> Vec<f32> {
+    let pictures = files
+        .iter()
+        .take(pad_runs(&ids, model.image_token()))
+        .map(|file| {
+            let pixels = pre
+                .process(&decode(&fs::read(file).unwrap()).unwrap())
+                .unwrap();
+            (
+                model.encode_picture(pixels.grid, &pixels.values).unwrap(),
+                [0; 32],
+            )
+        });
     let prompt = PreparedPrompt::with_pictures(model, ids, pictures.collect()).unwrap();
     let range = 0..prompt.len();
-    model.prefill(&prompt, range, &mut KvCache::new(), rows, &Control::default()).unwrap().values
+    model
+        .prefill(
+            &prompt,
+            range,
+            &mut KvCache::new(),
+            rows,
+            &Control::default(),
+        )
+        .unwrap()
+        .values
 }
 
 fn pad_runs(ids: &[u32], pad: u32) -> usize {
-    (0..ids.len()).filter(|&i| ids[i] == pad && (i == 0 || ids[i - 1] != pad)).count()
+    (0..ids.len())
+        .filter(|&i| ids[i] == pad && (i == 0 || ids[i - 1] != pad))
+        .count()
 }
 
 fn files(run: &str) -> Vec<PathBuf> {
     let run = formats::openai_chat::read(run).unwrap();
-    let paths = run.messages.iter().flat_map(|m| m.pictures()).map(|p| match &p.source {
-        spare::trajectory::PictureSource::Path(path) => root("examples/board").join(path),
-        other => panic!("{other:?}"),
-    });
+    let paths = run
+        .messages
+        .iter()
+        .flat_map(|m| m.pictures())
+        .map(|p| match &p.source {
+            spare::trajectory::PictureSource::Path(path) => root("examples/board").join(path),
+            other => panic!("{other:?}"),
+        });
     paths.collect()
 }
 
@@ -122,11 +208,14 @@ fn branches_through_the_cache_equal_two_plain_forwards() {
             let plan = outcome.replay.as_ref().unwrap();
             for (branch, scores) in plan.branches.iter().zip(&outcome.scores.segments) {
                 let n = branch.tokens.len();
-                let last = |ids: &[u32]| -> Vec<usize> { (ids.len() - n - 1..ids.len() - 1).collect() };
+                let last =
+                    |ids: &[u32]| -> Vec<usize> { (ids.len() - n - 1..ids.len() - 1).collect() };
                 let (s, t) = (plan.student_ids(branch), plan.teacher_ids(branch));
                 let student = hidden(&model, &pre, s.clone(), &files(run), &last(&s));
                 let teacher = hidden(&model, &pre, t.clone(), &files(run), &last(&t));
-                let HeadWeight::F32(weight) = model.head() else { panic!("the head is not f32") };
+                let HeadWeight::F32(weight) = model.head() else {
+                    panic!("the head is not f32")
+                };
                 let input = HeadInput {
                     student: &student,
                     teacher: &teacher,
@@ -136,7 +225,12 @@ fn branches_through_the_cache_equal_two_plain_forwards() {
                     recorded: &scores.token_ids,
                 };
                 let plain = reverse_kl(&input, &Options::default(), &|| false).unwrap();
-                for (a, b) in [(&plain.d_topk, &scores.d_topk), (&plain.d_full, &scores.d_full), (&plain.logp, &scores.logp), (&plain.logq, &scores.logq)] {
+                for (a, b) in [
+                    (&plain.d_topk, &scores.d_topk),
+                    (&plain.d_full, &scores.d_full),
+                    (&plain.logp, &scores.logp),
+                    (&plain.logq, &scores.logq),
+                ] {
                     for (a, b) in a.iter().zip(b) {
                         assert!((a - b).abs() < 2e-5, "{a} against {b}");
                     }
@@ -148,7 +242,11 @@ fn branches_through_the_cache_equal_two_plain_forwards() {
 
 /// `L + sum(|block| + header + |h_i|)`, from the contexts themselves.
 fn least(plan: &Plan) -> u64 {
-    let branches: usize = plan.branches.iter().map(|b| plan.teacher_ids(b).len() - b.at).sum();
+    let branches: usize = plan
+        .branches
+        .iter()
+        .map(|b| plan.teacher_ids(b).len() - b.at)
+        .sum();
     (plan.trunk.len() + branches) as u64
 }
 
@@ -168,12 +266,27 @@ fn an_event_costs_its_trunk_and_its_branches() {
 fn a_later_event_costs_what_changed_and_its_branches() {
     let mut later = 0;
     for run in runs() {
-        let options = PruneOptions { trigger: Trigger::Fixed(1), ..given(Some("Question: which digits? Open: all.")) };
+        let options = PruneOptions {
+            trigger: Trigger::Fixed(1),
+            ..given(Some("Question: which digits? Open: all."))
+        };
         let pruned = prune(&run, options);
-        let scored: Vec<&EventOutcome> = pruned.events.iter().filter(|e| e.replay.is_some()).collect();
+        let scored: Vec<&EventOutcome> = pruned
+            .events
+            .iter()
+            .filter(|e| e.replay.is_some())
+            .collect();
         for pair in scored.windows(2) {
-            let (before, after) = (pair[0].replay.as_ref().unwrap(), pair[1].replay.as_ref().unwrap());
-            let shared = before.trunk.iter().zip(&after.trunk).take_while(|(a, b)| a == b).count();
+            let (before, after) = (
+                pair[0].replay.as_ref().unwrap(),
+                pair[1].replay.as_ref().unwrap(),
+            );
+            let shared = before
+                .trunk
+                .iter()
+                .zip(&after.trunk)
+                .take_while(|(a, b)| a == b)
+                .count();
             assert_eq!(pair[1].scores.pushed, least(after) - shared as u64);
             assert_eq!(pair[1].scores.pushed, pair[1].scores.predicted);
             later += 1;
@@ -187,6 +300,10 @@ fn a_raised_flag_stops_the_call() {
     let flag = std::sync::atomic::AtomicBool::new(true);
     let run = formats::openai_chat::read(&runs()[0]).unwrap();
     let control = Control::default().with_cancel(&flag);
-    let result = Pruner::new(engine(), given(None)).prune(&run, &PictureRoot::new(root("examples/board")), &control);
+    let result = Pruner::new(engine(), given(None)).prune(
+        &run,
+        &PictureRoot::new(root("examples/board")),
+        &control,
+    );
     assert!(result.is_err_and(|error| error.to_string().contains("cancel")));
 }

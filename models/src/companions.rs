@@ -28,13 +28,20 @@ impl Companions {
     /// [`ModelError::MissingFile`] and [`ModelError::Read`] with the file's name.
     pub fn read(folder: &Path) -> Result<Self, ModelError> {
         let tokenizer = required(folder, "tokenizer.json")?;
-        let tokenizer_config = optional(folder, "tokenizer_config.json")?.unwrap_or_else(|| b"{}".to_vec());
-        let preprocessor = text(folder, "preprocessor_config.json", required(folder, "preprocessor_config.json")?)?;
+        let tokenizer_config =
+            optional(folder, "tokenizer_config.json")?.unwrap_or_else(|| b"{}".to_vec());
+        let preprocessor = text(
+            folder,
+            "preprocessor_config.json",
+            required(folder, "preprocessor_config.json")?,
+        )?;
         let template = match optional(folder, "chat_template.jinja")? {
             Some(bytes) => Some(text(folder, "chat_template.jinja", bytes)?),
             None => {
                 let json = optional(folder, "chat_template.json")?;
-                json.as_deref().and_then(template_of).or_else(|| template_of(&tokenizer_config))
+                json.as_deref()
+                    .and_then(template_of)
+                    .or_else(|| template_of(&tokenizer_config))
             }
         };
         let template = template.ok_or_else(|| ModelError::MissingFile {
@@ -55,7 +62,8 @@ fn template_of(json: &[u8]) -> Option<String> {
     match json.get("chat_template")? {
         Value::String(template) => Some(template.clone()),
         Value::Array(named) => {
-            let is_default = |entry: &&Value| entry.get("name").and_then(Value::as_str) == Some("default");
+            let is_default =
+                |entry: &&Value| entry.get("name").and_then(Value::as_str) == Some("default");
             let entry = named.iter().find(is_default)?;
             entry.get("template")?.as_str().map(str::to_owned)
         }
@@ -73,7 +81,10 @@ fn optional(folder: &Path, name: &'static str) -> Result<Option<Vec<u8>>, ModelE
 }
 
 fn required(folder: &Path, name: &'static str) -> Result<Vec<u8>, ModelError> {
-    optional(folder, name)?.ok_or_else(|| ModelError::MissingFile { folder: folder.to_path_buf(), expected: name })
+    optional(folder, name)?.ok_or_else(|| ModelError::MissingFile {
+        folder: folder.to_path_buf(),
+        expected: name,
+    })
 }
 
 fn text(folder: &Path, name: &str, bytes: Vec<u8>) -> Result<String, ModelError> {

@@ -43,17 +43,19 @@ pub mod prompt;
 pub mod qwen3_vl;
 
 pub use cache::KvCache;
+pub use candle_core::Device;
 pub use checkpoint::{Checkpoint, WeightDtype, WeightProblem};
 pub use companions::Companions;
 pub use control::{Control, Progress};
 pub use error::ModelError;
 pub use head::HeadWeight;
-pub use candle_core::Device;
 pub use positions::Positions;
 pub use prepared::{PictureSpan, PreparedPrompt};
 pub use qwen3_vl::{Description, Features, HiddenRows, Qwen3Vl, load, load_from_bytes};
 
 /// Sets the number of worker threads for everything numeric; only the first call in a process has an effect.
 pub fn set_threads(count: usize) {
-    let _ = rayon::ThreadPoolBuilder::new().num_threads(count).build_global();
+    let _ = rayon::ThreadPoolBuilder::new()
+        .num_threads(count)
+        .build_global();
 }

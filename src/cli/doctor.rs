@@ -43,7 +43,16 @@ fn features() -> Vec<&'static str> {
         macro_rules! probe {
             ($($name:tt),*) => { $(if std::arch::is_x86_feature_detected!($name) { out.push($name); })* };
         }
-        probe!("avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512vnni", "avx512bf16", "avx512fp16");
+        probe!(
+            "avx2",
+            "fma",
+            "f16c",
+            "avx512f",
+            "avx512bw",
+            "avx512vnni",
+            "avx512bf16",
+            "avx512fp16"
+        );
     }
     #[cfg(target_arch = "aarch64")]
     {

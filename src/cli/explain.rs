@@ -41,7 +41,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
 }
 
 fn page(number: usize, pruned: &Pruned, ink: Ink) -> String {
-    let id = pruned.history.id.as_deref().map(|id| format!(" ({})", visible(id))).unwrap_or_default();
+    let id = pruned
+        .history
+        .id
+        .as_deref()
+        .map(|id| format!(" ({})", visible(id)))
+        .unwrap_or_default();
     let mut out = format!("{}\n", ink.bold(&format!("run {number}{id}")));
     if pruned.segments.is_empty() {
         out.push_str("  no reasoning: nothing to decide\n");
@@ -49,11 +54,22 @@ fn page(number: usize, pruned: &Pruned, ink: Ink) -> String {
     for outcome in &pruned.events {
         event(&mut out, pruned, outcome, ink);
     }
-    let decided: Vec<usize> = pruned.events.iter().flat_map(|e| e.event.candidates.iter().copied()).collect();
-    for segment in pruned.segments.iter().filter(|s| !decided.contains(&s.index)) {
+    let decided: Vec<usize> = pruned
+        .events
+        .iter()
+        .flat_map(|e| e.event.candidates.iter().copied())
+        .collect();
+    for segment in pruned
+        .segments
+        .iter()
+        .filter(|s| !decided.contains(&s.index))
+    {
         out.push_str(&format!(
             "\n  {}\n    {}\n",
-            ink.bold(&format!("segment {} (message {}): no event stands behind it, it stays", segment.index, segment.message)),
+            ink.bold(&format!(
+                "segment {} (message {}): no event stands behind it, it stays",
+                segment.index, segment.message
+            )),
             indented(&visible(&segment.text))
         ));
     }
@@ -62,10 +78,16 @@ fn page(number: usize, pruned: &Pruned, ink: Ink) -> String {
 }
 
 fn event(out: &mut String, pruned: &Pruned, outcome: &EventOutcome, ink: Ink) {
-    let title = format!("event {} before message {}", outcome.event.index, outcome.event.at);
+    let title = format!(
+        "event {} before message {}",
+        outcome.event.index, outcome.event.at
+    );
     out.push_str(&format!("\n  {}\n", ink.bold(&title)));
     if let Some(sigma) = &outcome.sigma {
-        out.push_str(&format!("    summary: {}\n", indented(&visible(&sigma.text))));
+        out.push_str(&format!(
+            "    summary: {}\n",
+            indented(&visible(&sigma.text))
+        ));
     }
     if let Some(why) = &outcome.skipped {
         out.push_str(&format!("    left as it is: {why}\n"));
@@ -74,16 +96,31 @@ fn event(out: &mut String, pruned: &Pruned, outcome: &EventOutcome, ink: Ink) {
     let (min, max) = outcome.scores.range();
     out.push_str(&format!("    divergence from {min:.3} to {max:.3} nats\n"));
     for lost in &outcome.plan.survival.lost {
-        out.push_str(&format!("    lost: {} stands nowhere any more\n", visible(lost)));
+        out.push_str(&format!(
+            "    lost: {} stands nowhere any more\n",
+            visible(lost)
+        ));
     }
     let normalised = outcome.scores.normalised();
     for plan in &outcome.plan.segments {
-        let Some(segment) = pruned.segments.get(plan.segment) else { continue };
+        let Some(segment) = pruned.segments.get(plan.segment) else {
+            continue;
+        };
         out.push_str(&format!(
             "\n    {}\n",
-            ink.bold(&format!("segment {} (message {}): {}", plan.segment, segment.message, verdict(plan)))
+            ink.bold(&format!(
+                "segment {} (message {}): {}",
+                plan.segment,
+                segment.message,
+                verdict(plan)
+            ))
         ));
-        let scored = outcome.scores.segments.iter().zip(&normalised).find(|(s, _)| s.segment == plan.segment);
+        let scored = outcome
+            .scores
+            .segments
+            .iter()
+            .zip(&normalised)
+            .find(|(s, _)| s.segment == plan.segment);
         let text = match scored {
             Some((scores, norm)) => shade(&segment.text, &scores.spans, norm, &plan.sensitive, ink),
             None => visible(&segment.text),
@@ -105,7 +142,12 @@ fn verdict(plan: &SegmentPlan) -> String {
         Verdict::Invisible => "invisible",
     };
     let count = if plan.tokens > 0 && plan.needed > 0 {
-        format!(" [{} sensitive tokens of {}, {} needed]", plan.sensitive.len(), plan.tokens, plan.needed)
+        format!(
+            " [{} sensitive tokens of {}, {} needed]",
+            plan.sensitive.len(),
+            plan.tokens,
+            plan.needed
+        )
     } else {
         String::new()
     };

@@ -19,10 +19,19 @@ pub(crate) struct Input {
 impl Input {
     /// Opens `path`; `-` is standard input.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let io = |action| move |source| Error::Io { path: path.to_owned(), action, source };
+        let io = |action| {
+            move |source| Error::Io {
+                path: path.to_owned(),
+                action,
+                source,
+            }
+        };
         let (container, reader, size): (_, Box<dyn BufRead>, _) = if path == Path::new("-") {
             let mut bytes = Vec::new();
-            io::stdin().lock().read_to_end(&mut bytes).map_err(io("reading standard input"))?;
+            io::stdin()
+                .lock()
+                .read_to_end(&mut bytes)
+                .map_err(io("reading standard input"))?;
             let container = detect(None, || Ok(bytes.clone())).map_err(io("reading"))?;
             let size = bytes.len() as u64;
             (container, Box::new(Cursor::new(bytes)), size)
@@ -32,7 +41,12 @@ impl Input {
             let container = detect(Some(path), || std::fs::read(path)).map_err(io("reading"))?;
             (container, Box::new(BufReader::new(file)), size)
         };
-        Ok(Self { records: Records::new(reader, container), name: path.display().to_string(), container, size })
+        Ok(Self {
+            records: Records::new(reader, container),
+            name: path.display().to_string(),
+            container,
+            size,
+        })
     }
 
     /// Where a record stands, for messages.
@@ -46,6 +60,10 @@ impl Input {
     /// The next record, blank lines included.
     pub fn next(&mut self) -> Result<Option<Record>, Error> {
         let path = || self.name.clone().into();
-        self.records.next().transpose().map_err(|source| Error::Io { path: path(), action: "reading", source })
+        self.records.next().transpose().map_err(|source| Error::Io {
+            path: path(),
+            action: "reading",
+            source,
+        })
     }
 }

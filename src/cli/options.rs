@@ -10,7 +10,7 @@ use crate::rules::Paper;
 use crate::score::{Kl, ScoreOptions};
 use crate::summary::{SummaryChoice, SummaryTool};
 use crate::trajectory::VisibleText;
-use crate::{WeightDtype, Engine, Error, PruneOptions, Pruner};
+use crate::{Engine, Error, PruneOptions, Pruner, WeightDtype};
 
 /// Options that prune, score and explain share.
 #[derive(Args, Clone, Debug)]
@@ -36,7 +36,11 @@ pub(crate) struct Common {
     #[arg(long, default_value = "run", value_name = "run|generate|TEXT|@FILE")]
     pub summary: String,
     /// The tool whose call carries the summary.
-    #[arg(long, default_value = "summarize_the_task.summary", value_name = "NAME[.ARG]")]
+    #[arg(
+        long,
+        default_value = "summarize_the_task.summary",
+        value_name = "NAME[.ARG]"
+    )]
     pub summary_tool: String,
     /// Who decides. `paper` is the published rule; `default` adds a floor in nats.
     #[arg(long, value_enum, default_value_t = RuleName::Default)]
@@ -118,7 +122,11 @@ impl Common {
     }
 
     fn prune_options(&self) -> Result<PruneOptions, Error> {
-        let option = |option, found: String, expected: &str| Error::Option { option, found, expected: expected.into() };
+        let option = |option, found: String, expected: &str| Error::Option {
+            option,
+            found,
+            expected: expected.into(),
+        };
         if self.top_k == 0 {
             return Err(option("--top-k", "0".into(), "at least 1"));
         }
@@ -132,12 +140,22 @@ impl Common {
             RuleName::Default => ("default", Paper::with_floor().min_nats),
             RuleName::Paper => ("paper", Paper::published().min_nats),
         };
-        let rule = Paper { name, tau: self.tau, kappa: self.kappa, min_nats: self.min_nats.unwrap_or(floor) };
-        if !(rule.min_nats >= 0.0) {
+        let rule = Paper {
+            name,
+            tau: self.tau,
+            kappa: self.kappa,
+            min_nats: self.min_nats.unwrap_or(floor),
+        };
+        if rule.min_nats.is_nan() || rule.min_nats < 0.0 {
             return Err(option("--min-nats", rule.min_nats.to_string(), "0 or more"));
         }
-        let tool = SummaryTool::parse(&self.summary_tool)
-            .ok_or_else(|| option("--summary-tool", format!("`{}`", self.summary_tool), "NAME or NAME.ARG"))?;
+        let tool = SummaryTool::parse(&self.summary_tool).ok_or_else(|| {
+            option(
+                "--summary-tool",
+                format!("`{}`", self.summary_tool),
+                "NAME or NAME.ARG",
+            )
+        })?;
         Ok(PruneOptions {
             trigger: self.trigger,
             summary: self.summary_choice()?,
@@ -150,7 +168,10 @@ impl Common {
                     KlName::Full => Kl::Full,
                 },
             },
-            plan: PlanOptions { keep_atoms: self.keep_atoms || !self.no_keep_atoms, ..PlanOptions::default() },
+            plan: PlanOptions {
+                keep_atoms: self.keep_atoms || !self.no_keep_atoms,
+                ..PlanOptions::default()
+            },
             visible: match self.visible_text {
                 None => VisibleText::Auto,
                 Some(Visible::Prune) => VisibleText::Prune,
@@ -174,15 +195,26 @@ impl Common {
         };
         if text.trim().is_empty() {
             let found = format!("`{}`, which is empty", self.summary);
-            return Err(Error::Option { option: "--summary", found, expected: "run, generate, a text or @FILE".into() });
+            return Err(Error::Option {
+                option: "--summary",
+                found,
+                expected: "run, generate, a text or @FILE".into(),
+            });
         }
         Ok(SummaryChoice::Given(text))
     }
 
     /// Where relative picture paths start.
     pub fn picture_root(&self) -> PathBuf {
-        let folder = || self.run.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        self.images_from.clone().unwrap_or_else(|| folder().to_owned())
+        let folder = || {
+            self.run
+                .parent()
+                .filter(|p| !p.as_os_str().is_empty())
+                .unwrap_or(Path::new("."))
+        };
+        self.images_from
+            .clone()
+            .unwrap_or_else(|| folder().to_owned())
     }
 }
 
@@ -210,7 +242,11 @@ pub(crate) fn load(model: &str, dtype: Dtype) -> Result<Engine, Error> {
 pub(crate) fn set_threads(threads: Option<usize>) -> Result<(), Error> {
     match threads {
         None => Ok(()),
-        Some(0) => Err(Error::Option { option: "--threads", found: "0".into(), expected: "at least 1".into() }),
+        Some(0) => Err(Error::Option {
+            option: "--threads",
+            found: "0".into(),
+            expected: "at least 1".into(),
+        }),
         Some(count) => {
             spare_models::set_threads(count);
             Ok(())

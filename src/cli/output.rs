@@ -16,10 +16,17 @@ pub(crate) struct Output {
 impl Output {
     /// Starts `path`. The bytes go to a file beside it until [`Output::finish`].
     pub fn create(path: &Path) -> Result<Self, Error> {
-        let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = path
+            .file_name()
+            .map(|n| n.to_string_lossy().into_owned())
+            .unwrap_or_default();
         if name.is_empty() || path.is_dir() {
             let found = format!("`{}`", path.display());
-            return Err(Error::Option { option: "-o", found, expected: "the path of a file".into() });
+            return Err(Error::Option {
+                option: "-o",
+                found,
+                expected: "the path of a file".into(),
+            });
         }
         let partial = path.with_file_name(format!(".{name}.{}.partial", std::process::id()));
         let file = File::create(&partial).map_err(|source| Error::Io {
@@ -27,13 +34,19 @@ impl Output {
             action: "creating",
             source,
         })?;
-        Ok(Self { path: path.to_owned(), partial, file: Some(BufWriter::new(file)) })
+        Ok(Self {
+            path: path.to_owned(),
+            partial,
+            file: Some(BufWriter::new(file)),
+        })
     }
 
     /// Appends bytes.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
         match &mut self.file {
-            Some(file) => file.write_all(bytes).map_err(|source| self.error("writing", source)),
+            Some(file) => file
+                .write_all(bytes)
+                .map_err(|source| self.error("writing", source)),
             None => Ok(()),
         }
     }
@@ -41,14 +54,21 @@ impl Output {
     /// Gives the file its name; a file of that name is replaced.
     pub fn finish(mut self) -> Result<(), Error> {
         if let Some(file) = self.file.take() {
-            let file = file.into_inner().map_err(|e| self.error("writing", e.into_error()))?;
-            file.sync_all().map_err(|source| self.error("writing", source))?;
+            let file = file
+                .into_inner()
+                .map_err(|e| self.error("writing", e.into_error()))?;
+            file.sync_all()
+                .map_err(|source| self.error("writing", source))?;
         }
         fs::rename(&self.partial, &self.path).map_err(|source| self.error("renaming", source))
     }
 
     fn error(&self, action: &'static str, source: io::Error) -> Error {
-        Error::Io { path: self.path.clone(), action, source }
+        Error::Io {
+            path: self.path.clone(),
+            action,
+            source,
+        }
     }
 }
 
@@ -62,11 +82,13 @@ impl Drop for Output {
 /// Writes to standard output; a closed pipe comes back as an error that ends the program quietly.
 pub(crate) fn print(bytes: &[u8]) -> Result<(), Error> {
     let mut out = io::stdout().lock();
-    out.write_all(bytes).and_then(|()| out.flush()).map_err(|source| Error::Io {
-        path: "-".into(),
-        action: "writing standard output",
-        source,
-    })
+    out.write_all(bytes)
+        .and_then(|()| out.flush())
+        .map_err(|source| Error::Io {
+            path: "-".into(),
+            action: "writing standard output",
+            source,
+        })
 }
 
 /// Whether two paths name the same file.

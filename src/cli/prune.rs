@@ -112,7 +112,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
         } else {
             let place = input.place(&record);
             let started = Instant::now();
-            let progress = |p: spare_models::Progress| bar.set_message(format!("{}/{} tokens", p.done, p.total));
+            let progress = |p: spare_models::Progress| {
+                bar.set_message(format!("{}/{} tokens", p.done, p.total))
+            };
             let control = Control::default().with_progress(&progress);
             let (text, receipt, pruned) = pruner
                 .prune_text(&record.text, totals.runs, &root, &control)
@@ -151,9 +153,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     if let Some(out) = args.output.as_deref().filter(|_| relative && !args.dry_run)
         && !same_folder(out, &args.common.run)
     {
-        words.push_str("picture paths in the output are still relative to the folder of the input\n");
+        words.push_str(
+            "picture paths in the output are still relative to the folder of the input\n",
+        );
     }
-    if args.output.is_some() && !args.json || args.dry_run && !args.json {
+    if !args.json && (args.output.is_some() || args.dry_run) {
         print(words.as_bytes())
     } else {
         eprint!("{words}");
@@ -164,7 +168,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
 fn check_paths(args: &Args) -> Result<(), Error> {
     let run = &args.common.run;
     let refuse = |option, path: &Path, expected: &str| {
-        Err(Error::Option { option, found: format!("`{}`", path.display()), expected: expected.into() })
+        Err(Error::Option {
+            option,
+            found: format!("`{}`", path.display()),
+            expected: expected.into(),
+        })
     };
     if let Some(out) = &args.output
         && (out == run || same_file(out, run))
@@ -175,7 +183,11 @@ fn check_paths(args: &Args) -> Result<(), Error> {
         if receipt == *run || same_file(&receipt, run) {
             return refuse("--receipt", &receipt, "another file than RUN");
         }
-        if args.output.as_deref().is_some_and(|out| *out == receipt || same_file(out, &receipt)) {
+        if args
+            .output
+            .as_deref()
+            .is_some_and(|out| *out == receipt || same_file(out, &receipt))
+        {
             return refuse("--receipt", &receipt, "another file than OUT");
         }
     }
@@ -183,7 +195,8 @@ fn check_paths(args: &Args) -> Result<(), Error> {
         return Err(Error::Option {
             option: "--json",
             found: "neither -o nor --dry-run".into(),
-            expected: "-o OUT for the runs, since the report takes standard output, or --dry-run".into(),
+            expected: "-o OUT for the runs, since the report takes standard output, or --dry-run"
+                .into(),
         });
     }
     Ok(())
@@ -198,7 +211,13 @@ fn receipt_path(args: &Args) -> Option<PathBuf> {
 }
 
 fn same_folder(a: &Path, b: &Path) -> bool {
-    let folder = |path: &Path| path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new(".")).canonicalize().ok();
+    let folder = |path: &Path| {
+        path.parent()
+            .filter(|p| !p.as_os_str().is_empty())
+            .unwrap_or(Path::new("."))
+            .canonicalize()
+            .ok()
+    };
     folder(a) == folder(b)
 }
 
@@ -209,9 +228,15 @@ fn has_relative_pictures(pruned: &Pruned) -> bool {
 
 fn bar(size: u64, quiet: bool) -> ProgressBar {
     let hidden = quiet || !std::io::stderr().is_terminal();
-    let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    let target = if hidden {
+        ProgressDrawTarget::hidden()
+    } else {
+        ProgressDrawTarget::stderr()
+    };
     let bar = ProgressBar::with_draw_target(Some(size), target);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {elapsed} {msg}") {
+    if let Ok(style) =
+        ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {elapsed} {msg}")
+    {
         bar.set_style(style);
     }
     bar.enable_steady_tick(std::time::Duration::from_millis(200));
@@ -219,7 +244,13 @@ fn bar(size: u64, quiet: bool) -> ProgressBar {
 }
 
 fn report(record: usize, pruned: &Pruned, seconds: f64) -> Report {
-    let mut report = Report { schema: 1, record, events: pruned.events.len(), seconds, ..Report::default() };
+    let mut report = Report {
+        schema: 1,
+        record,
+        events: pruned.events.len(),
+        seconds,
+        ..Report::default()
+    };
     for event in &pruned.events {
         report.tokens.reasoning += event.plan.reasoning_tokens();
         report.tokens.evidence += event.plan.evidence_tokens;
@@ -227,7 +258,10 @@ fn report(record: usize, pruned: &Pruned, seconds: f64) -> Report {
         report.tokens.pushed += event.scores.pushed;
         report.tokens.predicted += event.scores.predicted;
         report.atoms.only_in_reasoning += event.plan.survival.only_in_reasoning;
-        report.atoms.lost.extend(event.plan.survival.lost.iter().cloned());
+        report
+            .atoms
+            .lost
+            .extend(event.plan.survival.lost.iter().cloned());
         for segment in &event.plan.segments {
             *match segment.verdict {
                 Verdict::Delete => &mut report.segments.delete,
@@ -249,10 +283,21 @@ impl Totals {
         self.written += report.tokens.evidence + report.tokens.summary;
         for segment in pruned.events.iter().flat_map(|e| &e.plan.segments) {
             self.reasoning += segment.tokens;
-            self.replaced += if segment.text.is_some() { segment.tokens } else { 0 };
+            self.replaced += if segment.text.is_some() {
+                segment.tokens
+            } else {
+                0
+            };
         }
-        let decided: Vec<usize> = pruned.events.iter().flat_map(|e| e.event.candidates.iter().copied()).collect();
-        let later = pruned.segments.iter().filter(|s| !decided.contains(&s.index));
+        let decided: Vec<usize> = pruned
+            .events
+            .iter()
+            .flat_map(|e| e.event.candidates.iter().copied())
+            .collect();
+        let later = pruned
+            .segments
+            .iter()
+            .filter(|s| !decided.contains(&s.index));
         self.later += later.map(|s| pruner.engine().count(&s.text)).sum::<usize>();
         if pruned.segments.is_empty() && pruned.events.is_empty() {
             self.note("has no reasoning: unchanged");
@@ -275,7 +320,13 @@ impl Totals {
 
     fn words(&self, args: &Args) -> String {
         let went = self.replaced as i64 - self.written as i64;
-        let percent = |part: i64, whole: usize| if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 };
+        let percent = |part: i64, whole: usize| {
+            if whole == 0 {
+                0.0
+            } else {
+                100.0 * part as f64 / whole as f64
+            }
+        };
         let kept = self.reasoning - self.replaced;
         let mut out = format!("{} runs, {} events\n", self.runs, self.events);
         out.push_str(&format!(
@@ -287,10 +338,16 @@ impl Totals {
         ));
         if self.later > 0 {
             let whole = self.reasoning + self.later;
-            out.push_str(&format!("reasoning of whole runs: {whole} tokens; {:.1} % went\n", percent(went, whole)));
+            out.push_str(&format!(
+                "reasoning of whole runs: {whole} tokens; {:.1} % went\n",
+                percent(went, whole)
+            ));
         }
         if self.lost > 0 {
-            out.push_str(&format!("{} values stand nowhere any more; the receipt names them\n", self.lost));
+            out.push_str(&format!(
+                "{} values stand nowhere any more; the receipt names them\n",
+                self.lost
+            ));
         }
         for (note, count) in &self.notes {
             out.push_str(&format!("{count} x {note}\n"));
@@ -298,8 +355,13 @@ impl Totals {
         match (&args.output, args.dry_run) {
             (_, true) => out.push_str("dry run: nothing was written\n"),
             (Some(path), false) => {
-                let receipt = receipt_path(args).map(|p| p.display().to_string()).unwrap_or_default();
-                out.push_str(&format!("wrote {} and its receipt {receipt}\n", path.display()));
+                let receipt = receipt_path(args)
+                    .map(|p| p.display().to_string())
+                    .unwrap_or_default();
+                out.push_str(&format!(
+                    "wrote {} and its receipt {receipt}\n",
+                    path.display()
+                ));
             }
             (None, false) => {}
         }

@@ -22,7 +22,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let mut receipts = read_receipts(&args.receipt)?.into_iter();
-    if args.output.as_deref().is_some_and(|o| same_file(o, &args.pruned) || same_file(o, &args.receipt)) {
+    if args
+        .output
+        .as_deref()
+        .is_some_and(|o| same_file(o, &args.pruned) || same_file(o, &args.receipt))
+    {
         return Err(Error::Option {
             option: "-o",
             found: "a file that is being read".into(),
@@ -31,13 +35,18 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     }
     let mut input = Input::open(&args.pruned)?;
     let mut out = Vec::new();
-    let missing = |place: String| Error::Receipt { place, message: "found a different number of records than in the pruned file".into() };
+    let missing = |place: String| Error::Receipt {
+        place,
+        message: "found a different number of records than in the pruned file".into(),
+    };
     while let Some(record) = input.next()? {
         let place = input.place(&record);
         let text = if record.is_blank() {
             record.text
         } else {
-            let receipt = receipts.next().ok_or_else(|| missing(args.receipt.display().to_string()))?;
+            let receipt = receipts
+                .next()
+                .ok_or_else(|| missing(args.receipt.display().to_string()))?;
             restore(&record.text, &receipt).map_err(|source| Error::Restore { place, source })?
         };
         out.extend([record.prefix, text.into_bytes(), record.suffix].concat());
@@ -61,7 +70,10 @@ fn read_receipts(path: &Path) -> Result<Vec<Receipt>, Error> {
         action: "reading the receipt",
         source,
     })?;
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let lines = text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty());
     lines
         .map(|(index, line)| {
             serde_json::from_str(line).map_err(|error| Error::Receipt {

@@ -78,8 +78,12 @@ fn json(record: usize, pruned: &Pruned, outcome: &EventOutcome, contexts: bool) 
     let normalised = outcome.scores.normalised();
     let mut segments = Vec::new();
     for (scores, d_norm) in outcome.scores.segments.iter().zip(&normalised) {
-        let Some(segment) = pruned.segments.get(scores.segment) else { continue };
-        let Some(place) = segment.places.first() else { continue };
+        let Some(segment) = pruned.segments.get(scores.segment) else {
+            continue;
+        };
+        let Some(place) = segment.places.first() else {
+            continue;
+        };
         let branch = outcome.replay.as_ref().and_then(|plan| {
             let branch = plan.branches.iter().find(|b| b.segment == scores.segment)?;
             Some((plan.student_ids(branch), plan.teacher_ids(branch)))
@@ -101,7 +105,12 @@ fn json(record: usize, pruned: &Pruned, outcome: &EventOutcome, contexts: bool) 
             teacher_ids,
         });
     }
-    let line = Line { schema: 1, record, event: outcome.event.index, segments };
+    let line = Line {
+        schema: 1,
+        record,
+        event: outcome.event.index,
+        segments,
+    };
     format!("{}\n", serde_json::json!(line))
 }
 

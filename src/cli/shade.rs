@@ -27,7 +27,8 @@ impl Ink {
             When::Always => true,
             When::Never => false,
             When::Auto => {
-                std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+                std::io::stdout().is_terminal()
+                    && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
             }
         };
         if colour { Ink::Colour } else { Ink::Plain }
@@ -43,11 +44,24 @@ impl Ink {
 }
 
 // Backgrounds of the 256-colour palette from faint to strong, with a text colour that stays readable on each.
-const SHADES: [(u8, u8); 6] = [(224, 16), (217, 16), (210, 16), (203, 16), (196, 231), (160, 231)];
+const SHADES: [(u8, u8); 6] = [
+    (224, 16),
+    (217, 16),
+    (210, 16),
+    (203, 16),
+    (196, 231),
+    (160, 231),
+];
 
 /// `text` with each token's span shaded by its normalised divergence; sensitive tokens are underlined or bracketed.
 /// A span may begin inside an earlier one (a character split over tokens): no byte is shown twice.
-pub(crate) fn shade(text: &str, spans: &[Range<usize>], norm: &[f64], sensitive: &[usize], ink: Ink) -> String {
+pub(crate) fn shade(
+    text: &str,
+    spans: &[Range<usize>],
+    norm: &[f64],
+    sensitive: &[usize],
+    ink: Ink,
+) -> String {
     let mut out = String::new();
     let mut done = 0;
     for (index, (span, value)) in spans.iter().zip(norm).enumerate() {
@@ -61,11 +75,15 @@ pub(crate) fn shade(text: &str, spans: &[Range<usize>], norm: &[f64], sensitive:
             Ink::Plain if marked => out.push_str(&format!("[{piece}]")),
             Ink::Plain => out.push_str(&piece),
             Ink::Colour => {
-                let shade = (value * SHADES.len() as f64).floor().clamp(0.0, (SHADES.len() - 1) as f64) as usize;
+                let shade = (value * SHADES.len() as f64)
+                    .floor()
+                    .clamp(0.0, (SHADES.len() - 1) as f64) as usize;
                 let line = if marked { ";4" } else { "" };
                 match SHADES.get(shade).filter(|_| *value >= 0.02) {
                     Some((back, front)) => {
-                        out.push_str(&format!("\x1b[48;5;{back};38;5;{front}{line}m{piece}\x1b[0m"));
+                        out.push_str(&format!(
+                            "\x1b[48;5;{back};38;5;{front}{line}m{piece}\x1b[0m"
+                        ));
                     }
                     None => out.push_str(&piece),
                 }

@@ -56,7 +56,10 @@ pub fn apply(text: &str, edits: &[Edit]) -> Result<(String, Vec<Replaced>), Edit
             pointer: edit.place.pointer.clone(),
             range: edit.place.range.clone(),
         };
-        let value = locate(text, &edit.place.pointer).ok().flatten().ok_or_else(none)?;
+        let value = locate(text, &edit.place.pointer)
+            .ok()
+            .flatten()
+            .ok_or_else(none)?;
         if value.raw().as_bytes().first() != Some(&b'"') {
             return Err(none());
         }
@@ -67,7 +70,9 @@ pub fn apply(text: &str, edits: &[Edit]) -> Result<(String, Vec<Replaced>), Edit
     found.sort_by_key(|(range, _)| (range.start, range.end));
     let (mut out, mut replaced, mut done) = (String::with_capacity(text.len()), Vec::new(), 0);
     for (range, edit) in found {
-        let overlap = || EditError::Overlap { pointer: edit.place.pointer.clone() };
+        let overlap = || EditError::Overlap {
+            pointer: edit.place.pointer.clone(),
+        };
         let between = text.get(done..range.start).ok_or_else(overlap)?;
         let new = escaped(&edit.text);
         out.push_str(between);

@@ -70,14 +70,6 @@ impl<'a> Located<'a> {
         self.start..self.start + self.raw.len()
     }
 
-    /// The decoded string, if this is one. Errors: a lone surrogate.
-    pub(crate) fn string(&self) -> Result<Option<String>, serde_json::Error> {
-        match self.kind() {
-            Kind::String => serde_json::from_str(self.raw).map(Some),
-            _ => Ok(None),
-        }
-    }
-
     /// The value's own text.
     pub(crate) fn raw(&self) -> &'a str {
         self.raw

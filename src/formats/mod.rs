@@ -36,7 +36,9 @@ pub enum FormatError {
         pointer: String,
     },
     /// A tool result whose call is not in the run.
-    #[error("{pointer}: found a result for call `{id}`, expected an earlier assistant message with that call")]
+    #[error(
+        "{pointer}: found a result for call `{id}`, expected an earlier assistant message with that call"
+    )]
     ResultWithoutCall {
         /// JSON pointer of the message.
         pointer: String,
@@ -44,7 +46,9 @@ pub enum FormatError {
         id: String,
     },
     /// A picture address that is not opened.
-    #[error("{pointer}: found {found}, expected a data URI or a relative path inside the picture folder")]
+    #[error(
+        "{pointer}: found {found}, expected a data URI or a relative path inside the picture folder"
+    )]
     PictureAddress {
         /// JSON pointer of the address.
         pointer: String,
@@ -54,5 +58,9 @@ pub enum FormatError {
 }
 
 fn at(pointer: &str) -> &str {
-    if pointer.is_empty() { "top level" } else { pointer }
+    if pointer.is_empty() {
+        "top level"
+    } else {
+        pointer
+    }
 }

@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use super::FormatError;
 use super::located::{Kind, Located};
-use crate::trajectory::{Frozen, Message, Part, Picture, PictureSource, Role, ToolCall, Trajectory};
+use crate::trajectory::{
+    Frozen, Message, Part, Picture, PictureSource, Role, ToolCall, Trajectory,
+};
 
 /// Reads one run. Errors name the place by JSON pointer, what was found and what was expected.
 pub fn read(text: &str) -> Result<Trajectory, FormatError> {
@@ -15,8 +17,14 @@ pub fn read(text: &str) -> Result<Trajectory, FormatError> {
     let root: Value = serde_json::from_str(text).map_err(|error| {
         let message = error.to_string();
         let half = message.contains("hex escape") || message.contains("surrogate");
-        let hint = if half { " (a \\u escape that is half of a surrogate pair?)" } else { "" };
-        FormatError::NotJson { message: message + hint }
+        let hint = if half {
+            " (a \\u escape that is half of a surrogate pair?)"
+        } else {
+            ""
+        };
+        FormatError::NotJson {
+            message: message + hint,
+        }
     })?;
     let mut run = Trajectory::default();
     let (messages, pointer) = match &root {
@@ -28,16 +36,24 @@ pub fn read(text: &str) -> Result<Trajectory, FormatError> {
                 return Err(FormatError::Shape {
                     pointer: String::new(),
                     found: format!("an object without `messages`{}", keys(&root)),
-                    expected: "an OpenAI chat run: an object with `messages`, or an array of messages".into(),
+                    expected:
+                        "an OpenAI chat run: an object with `messages`, or an array of messages"
+                            .into(),
                 });
             }
         },
         other => {
-            return Err(shape("", other, "an OpenAI chat run: an object with `messages`, or an array of messages"));
+            return Err(shape(
+                "",
+                other,
+                "an OpenAI chat run: an object with `messages`, or an array of messages",
+            ));
         }
     };
     if messages.is_empty() {
-        return Err(FormatError::Empty { pointer: pointer.into() });
+        return Err(FormatError::Empty {
+            pointer: pointer.into(),
+        });
     }
     run.root = pointer.to_owned();
     run.id = root.get("id").and_then(Value::as_str).map(str::to_owned);
@@ -128,7 +144,8 @@ fn reasoning(message: &mut Message, value: &Value, at: &str) -> Result<(), Forma
             Some(other) => return Err(shape(&pointer, other, "a string or null")),
         }
     }
-    if matches!(value.get("reasoning_details"), Some(Value::Array(details)) if !details.is_empty()) {
+    if matches!(value.get("reasoning_details"), Some(Value::Array(details)) if !details.is_empty())
+    {
         message.reasoning_frozen = Some(Frozen::ReasoningDetails);
     }
     Ok(())
@@ -163,7 +180,13 @@ fn part(value: &Value, at: &str) -> Result<Part, FormatError> {
                 Some(Value::String(url)) => (format!("{at}/image_url"), url),
                 Some(Value::Object(image)) => match image.get("url") {
                     Some(Value::String(url)) => (format!("{at}/image_url/url"), url),
-                    _ => return Err(shape(&format!("{at}/image_url"), value, "an object with a string `url`")),
+                    _ => {
+                        return Err(shape(
+                            &format!("{at}/image_url"),
+                            value,
+                            "an object with a string `url`",
+                        ));
+                    }
                 },
                 _ => return Err(shape(at, value, "an image part with `image_url`")),
             };
@@ -185,7 +208,11 @@ fn picture(address: &str, pointer: String) -> Result<Picture, FormatError> {
         return Ok(Picture { source, pointer });
     }
     let scheme = address.split_once(':').map(|(scheme, _)| scheme);
-    let is_url = scheme.is_some_and(|s| s.len() > 1 && s.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c)));
+    let is_url = scheme.is_some_and(|s| {
+        s.len() > 1
+            && s.chars()
+                .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+    });
     let leaves = std::path::Path::new(address)
         .components()
         .try_fold(0usize, |depth, component| match component {
@@ -196,7 +223,11 @@ fn picture(address: &str, pointer: String) -> Result<Picture, FormatError> {
         })
         .is_none();
     if is_url || leaves || address.is_empty() || address.contains('\0') {
-        let found = if is_url { format!("the URL `{}`", short(address)) } else { format!("the path `{}`", short(address)) };
+        let found = if is_url {
+            format!("the URL `{}`", short(address))
+        } else {
+            format!("the path `{}`", short(address))
+        };
         return Err(FormatError::PictureAddress { pointer, found });
     }
     Ok(Picture {
@@ -212,14 +243,30 @@ fn calls(message: &Value, at: &str) -> Result<Vec<ToolCall>, FormatError> {
         Some(Value::Array(calls)) => {
             for (index, call) in calls.iter().enumerate() {
                 let at = format!("{at}/tool_calls/{index}");
-                let function = call.get("function").ok_or_else(|| shape(&at, call, "a tool call with `function`"))?;
-                out.push(function_call(function, call.get("id"), &format!("{at}/function"))?);
+                let function = call
+                    .get("function")
+                    .ok_or_else(|| shape(&at, call, "a tool call with `function`"))?;
+                out.push(function_call(
+                    function,
+                    call.get("id"),
+                    &format!("{at}/function"),
+                )?);
             }
         }
-        Some(other) => return Err(shape(&format!("{at}/tool_calls"), other, "an array of tool calls")),
+        Some(other) => {
+            return Err(shape(
+                &format!("{at}/tool_calls"),
+                other,
+                "an array of tool calls",
+            ));
+        }
     }
     if let Some(function @ Value::Object(_)) = message.get("function_call") {
-        out.push(function_call(function, None, &format!("{at}/function_call"))?);
+        out.push(function_call(
+            function,
+            None,
+            &format!("{at}/function_call"),
+        )?);
     }
     Ok(out)
 }
@@ -231,7 +278,13 @@ fn function_call(function: &Value, id: Option<&Value>, at: &str) -> Result<ToolC
     let arguments = match function.get("arguments") {
         Some(value @ (Value::String(_) | Value::Object(_))) => value.clone(),
         None | Some(Value::Null) => Value::String(String::new()),
-        Some(other) => return Err(shape(&format!("{at}/arguments"), other, "a string of JSON or an object")),
+        Some(other) => {
+            return Err(shape(
+                &format!("{at}/arguments"),
+                other,
+                "a string of JSON or an object",
+            ));
+        }
     };
     Ok(ToolCall {
         id: id.and_then(Value::as_str).map(str::to_owned),
@@ -241,17 +294,28 @@ fn function_call(function: &Value, id: Option<&Value>, at: &str) -> Result<ToolC
 }
 
 /// The string at `pointer` in `text`, to be edited.
-pub(crate) fn locate<'a>(text: &'a str, pointer: &str) -> Result<Option<Located<'a>>, serde_json::Error> {
+pub(crate) fn locate<'a>(
+    text: &'a str,
+    pointer: &str,
+) -> Result<Option<Located<'a>>, serde_json::Error> {
     let mut at = Located::parse(text)?;
     for step in pointer.split('/').skip(1) {
         let next = match at.kind() {
             Kind::Array => step
                 .parse::<usize>()
                 .ok()
-                .and_then(|index| at.elements().map(|items| items.get(index).copied()).transpose())
+                .and_then(|index| {
+                    at.elements()
+                        .map(|items| items.get(index).copied())
+                        .transpose()
+                })
                 .transpose()?,
             // serde_json keeps the last of repeated keys; so must the edit.
-            Kind::Object => at.members()?.into_iter().rfind(|(key, _)| key == step).map(|(_, value)| value),
+            Kind::Object => at
+                .members()?
+                .into_iter()
+                .rfind(|(key, _)| key == step)
+                .map(|(_, value)| value),
             _ => None,
         };
         match next {
@@ -279,9 +343,19 @@ fn shape(pointer: &str, found: &Value, expected: &str) -> FormatError {
 }
 
 fn keys(value: &Value) -> String {
-    let Some(fields) = value.as_object() else { return String::new() };
-    let names: Vec<String> = fields.keys().take(6).map(|key| format!("`{}`", short(key))).collect();
-    if names.is_empty() { " (it is empty)".into() } else { format!(" (its keys: {})", names.join(", ")) }
+    let Some(fields) = value.as_object() else {
+        return String::new();
+    };
+    let names: Vec<String> = fields
+        .keys()
+        .take(6)
+        .map(|key| format!("`{}`", short(key)))
+        .collect();
+    if names.is_empty() {
+        " (it is empty)".into()
+    } else {
+        format!(" (its keys: {})", names.join(", "))
+    }
 }
 
 fn short(text: &str) -> String {

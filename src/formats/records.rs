@@ -13,7 +13,10 @@ pub enum Container {
 }
 
 /// From the file's name; without a telling name from the text: a whole JSON value is one run, else lines.
-pub fn detect(path: Option<&Path>, text: impl FnOnce() -> io::Result<Vec<u8>>) -> io::Result<Container> {
+pub fn detect(
+    path: Option<&Path>,
+    text: impl FnOnce() -> io::Result<Vec<u8>>,
+) -> io::Result<Container> {
     match path.and_then(Path::extension).and_then(|e| e.to_str()) {
         Some("jsonl" | "ndjson") => return Ok(Container::Jsonl),
         Some("json") => return Ok(Container::Json),
@@ -23,9 +26,17 @@ pub fn detect(path: Option<&Path>, text: impl FnOnce() -> io::Result<Vec<u8>>) -
     let body = text.strip_prefix(BOM).unwrap_or(&text);
     let whole = serde_json::from_slice::<&serde_json::value::RawValue>(body).is_ok();
     let many_lines = body.trim_ascii().contains(&b'\n');
-    let first = body.trim_ascii().split(|b| *b == b'\n').next().unwrap_or_default();
+    let first = body
+        .trim_ascii()
+        .split(|b| *b == b'\n')
+        .next()
+        .unwrap_or_default();
     let first_is_whole = serde_json::from_slice::<&serde_json::value::RawValue>(first).is_ok();
-    Ok(if whole || (many_lines && !first_is_whole) { Container::Json } else { Container::Jsonl })
+    Ok(if whole || (many_lines && !first_is_whole) {
+        Container::Json
+    } else {
+        Container::Jsonl
+    })
 }
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
@@ -61,7 +72,12 @@ pub struct Records<R> {
 impl<R: BufRead> Records<R> {
     /// Reads `container` from `reader`; lines are streamed.
     pub fn new(reader: R, container: Container) -> Self {
-        Self { reader, container, line: 0, done: false }
+        Self {
+            reader,
+            container,
+            line: 0,
+            done: false,
+        }
     }
 
     fn read(&mut self) -> io::Result<Option<Record>> {
@@ -78,12 +94,19 @@ impl<R: BufRead> Records<R> {
         if length == 0 && !(first && self.container == Container::Json) {
             return Ok(None);
         }
-        let prefix = if first && bytes.starts_with(BOM) { BOM.to_vec() } else { Vec::new() };
+        let prefix = if first && bytes.starts_with(BOM) {
+            BOM.to_vec()
+        } else {
+            Vec::new()
+        };
         let mut text = bytes.split_off(prefix.len());
         let mut suffix = Vec::new();
         if self.container == Container::Jsonl {
             let body = text.strip_suffix(b"\n").map_or(text.len(), <[u8]>::len);
-            let body = text.get(..body).and_then(|t| t.strip_suffix(b"\r")).map_or(body, <[u8]>::len);
+            let body = text
+                .get(..body)
+                .and_then(|t| t.strip_suffix(b"\r"))
+                .map_or(body, <[u8]>::len);
             suffix = text.split_off(body);
         }
         let text = String::from_utf8(text).map_err(|error| {
@@ -91,7 +114,12 @@ impl<R: BufRead> Records<R> {
             let message = format!("line {}: byte {at} is not UTF-8", self.line);
             io::Error::new(io::ErrorKind::InvalidData, message)
         })?;
-        Ok(Some(Record { line: self.line, prefix, text, suffix }))
+        Ok(Some(Record {
+            line: self.line,
+            prefix,
+            text,
+            suffix,
+        }))
     }
 }
 

@@ -6,8 +6,8 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::event::Event;
-use super::survival::{Survival, only_in_reasoning};
 use super::space::box_space;
+use super::survival::{Survival, only_in_reasoning};
 use crate::evidence::{Evidence, HEADER, Mark, Source, extract_within, render};
 use crate::rules::Decision;
 use crate::score::EventScores;
@@ -78,13 +78,22 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Reason::Covered => f.write_str("the summary covers it"),
-            Reason::OnlyHere => f.write_str("the summary covers it, but these values stand nowhere else"),
-            Reason::Sensitive => f.write_str("the summary does not cover it"),
-            Reason::NoValue => f.write_str("the summary does not cover it, and it holds no value that evidence could carry"),
-            Reason::EvidenceTooLong { evidence } => {
-                write!(f, "its evidence would take {evidence} tokens, too many to be shorter")
+            Reason::OnlyHere => {
+                f.write_str("the summary covers it, but these values stand nowhere else")
             }
-            Reason::NoSaving => f.write_str("pruning this event would not make the history shorter"),
+            Reason::Sensitive => f.write_str("the summary does not cover it"),
+            Reason::NoValue => f.write_str(
+                "the summary does not cover it, and it holds no value that evidence could carry",
+            ),
+            Reason::EvidenceTooLong { evidence } => {
+                write!(
+                    f,
+                    "its evidence would take {evidence} tokens, too many to be shorter"
+                )
+            }
+            Reason::NoSaving => {
+                f.write_str("pruning this event would not make the history shorter")
+            }
             Reason::Frozen(rule) => f.write_str(rule.reason()),
             Reason::Hidden => f.write_str("the chat template leaves it out already"),
         }
@@ -121,7 +130,10 @@ pub struct PlanOptions {
 
 impl Default for PlanOptions {
     fn default() -> Self {
-        Self { keep_atoms: true, evidence_limit: 0.6 }
+        Self {
+            keep_atoms: true,
+            evidence_limit: 0.6,
+        }
     }
 }
 
@@ -172,13 +184,20 @@ pub struct EventInput<'a> {
 
 /// Makes the plan. Total: every candidate is named once.
 pub fn build(input: &EventInput<'_>, options: &PlanOptions) -> EventPlan {
-    let candidates: Vec<&Segment> =
-        input.event.candidates.iter().filter_map(|index| input.segments.get(*index)).collect();
+    let candidates: Vec<&Segment> = input
+        .event
+        .candidates
+        .iter()
+        .filter_map(|index| input.segments.get(*index))
+        .collect();
     let only = only_in_reasoning(input.run, input.event.at, &candidates);
     let mut plans: Vec<SegmentPlan> = candidates.iter().map(|s| first_verdict(input, s)).collect();
 
     // Values still to be kept: newest mention first, so that a value stands once, where it was settled.
-    let mut open: Vec<&String> = only.iter().filter(|atom| !occurs(&input.sigma.text, atom)).collect();
+    let mut open: Vec<&String> = only
+        .iter()
+        .filter(|atom| !occurs(&input.sigma.text, atom))
+        .collect();
     for (plan, segment) in plans.iter().zip(&candidates) {
         if plan.text.is_none() {
             open.retain(|atom| !occurs(&segment.text, atom));
@@ -189,7 +208,10 @@ pub fn build(input: &EventInput<'_>, options: &PlanOptions) -> EventPlan {
             continue;
         }
         let keep: Vec<&str> = if options.keep_atoms {
-            open.iter().filter(|atom| occurs(&segment.text, atom)).map(|a| a.as_str()).collect()
+            open.iter()
+                .filter(|atom| occurs(&segment.text, atom))
+                .map(|a| a.as_str())
+                .collect()
         } else {
             Vec::new()
         };
@@ -210,7 +232,12 @@ fn first_verdict(input: &EventInput<'_>, segment: &Segment) -> SegmentPlan {
         needed: 0,
         text: None,
     };
-    if let Some(scored) = input.scores.segments.iter().find(|s| s.segment == segment.index) {
+    if let Some(scored) = input
+        .scores
+        .segments
+        .iter()
+        .find(|s| s.segment == segment.index)
+    {
         plan.tokens = scored.token_ids.len();
     }
     if let Some(rule) = segment.frozen {
@@ -232,22 +259,41 @@ fn first_verdict(input: &EventInput<'_>, segment: &Segment) -> SegmentPlan {
 }
 
 /// Turns a provisional verdict into a final one, with its text.
-fn rebuild(input: &EventInput<'_>, segment: &Segment, plan: &mut SegmentPlan, keep: &[&str], options: &PlanOptions) {
+fn rebuild(
+    input: &EventInput<'_>,
+    segment: &Segment,
+    plan: &mut SegmentPlan,
+    keep: &[&str],
+    options: &PlanOptions,
+) {
     let found = atoms(&segment.text);
     let only_here: Vec<usize> = (0..found.len())
-        .filter(|index| found.get(*index).is_some_and(|atom| keep.contains(&atom.text(&segment.text))))
+        .filter(|index| {
+            found
+                .get(*index)
+                .is_some_and(|atom| keep.contains(&atom.text(&segment.text)))
+        })
         .collect();
     let spans: Vec<Range<usize>> = input
         .scores
         .segments
         .iter()
         .find(|s| s.segment == segment.index)
-        .map(|s| plan.sensitive.iter().filter_map(|k| s.spans.get(*k).cloned()).collect())
+        .map(|s| {
+            plan.sensitive
+                .iter()
+                .filter_map(|k| s.spans.get(*k).cloned())
+                .collect()
+        })
         .unwrap_or_default();
     let (call, visible) = beside(input.run, segment);
     let mut source = Source {
         text: &segment.text,
-        sensitive: if plan.verdict == Verdict::Evidence { &spans } else { &[] },
+        sensitive: if plan.verdict == Verdict::Evidence {
+            &spans
+        } else {
+            &[]
+        },
         call: &call,
         visible: &visible,
         only_here: &only_here,
@@ -256,10 +302,10 @@ fn rebuild(input: &EventInput<'_>, segment: &Segment, plan: &mut SegmentPlan, ke
     };
     let limit = options.evidence_limit * plan.tokens as f64;
     let mut fitted = fit(&source, limit, input.count);
-    let whole = [0..segment.text.len()];
+    let whole = 0..segment.text.len();
     if plan.verdict == Verdict::Evidence && matches!(&fitted, Ok(evidence) if evidence.is_empty()) {
         // Sensitive in words only: its values are what evidence can carry.
-        source.sensitive = &whole;
+        source.sensitive = std::slice::from_ref(&whole);
         fitted = fit(&source, limit, input.count);
         if matches!(&fitted, Ok(evidence) if evidence.is_empty()) {
             (plan.verdict, plan.reason, plan.text) = (Verdict::Keep, Reason::NoValue, None);
@@ -268,10 +314,15 @@ fn rebuild(input: &EventInput<'_>, segment: &Segment, plan: &mut SegmentPlan, ke
     }
     match fitted {
         Err(evidence) => {
-            (plan.verdict, plan.reason, plan.text) = (Verdict::Keep, Reason::EvidenceTooLong { evidence }, None);
+            (plan.verdict, plan.reason, plan.text) =
+                (Verdict::Keep, Reason::EvidenceTooLong { evidence }, None);
         }
         Ok(evidence) if evidence.is_empty() => {
-            plan.text = Some(if segment.may_be_empty { String::new() } else { HEADER.to_owned() });
+            plan.text = Some(if segment.may_be_empty {
+                String::new()
+            } else {
+                HEADER.to_owned()
+            });
         }
         Ok(evidence) => {
             if plan.verdict == Verdict::Delete {
@@ -290,7 +341,11 @@ fn fit(source: &Source<'_>, limit: f64, count: &dyn Fn(&str) -> usize) -> Result
     let mut smallest = usize::MAX;
     for words in CONTEXT_WORDS {
         let evidence = extract_within(source, words);
-        let cost = if evidence.is_empty() { 0 } else { count(&render(&evidence, Mark { pruned: None }, None)) };
+        let cost = if evidence.is_empty() {
+            0
+        } else {
+            count(&render(&evidence, Mark { pruned: None }, None))
+        };
         if cost as f64 <= limit {
             return Ok(evidence);
         }
@@ -301,35 +356,71 @@ fn fit(source: &Source<'_>, limit: f64, count: &dyn Fn(&str) -> usize) -> Result
 
 /// What stays in the same turn: its calls, and its visible text without the segment.
 fn beside(run: &Trajectory, segment: &Segment) -> (String, String) {
-    let Some(message) = run.messages.get(segment.message) else { return Default::default() };
-    let calls: Vec<String> =
-        message.calls.iter().map(|c| format!("{} {}", c.name, c.arguments_text())).collect();
+    let Some(message) = run.messages.get(segment.message) else {
+        return Default::default();
+    };
+    let calls: Vec<String> = message
+        .calls
+        .iter()
+        .map(|c| format!("{} {}", c.name, c.arguments_text()))
+        .collect();
     let visible = match segment.kind {
         SegmentKind::Visible => String::new(),
         SegmentKind::Field => message.text(),
         // Behind the closing tag.
-        SegmentKind::Think => message.text().split_once("</think>").map(|(_, rest)| rest.to_owned()).unwrap_or_default(),
+        SegmentKind::Think => message
+            .text()
+            .split_once("</think>")
+            .map(|(_, rest)| rest.to_owned())
+            .unwrap_or_default(),
     };
     (calls.join("\n"), visible)
 }
 
 /// Marks the event, writes a summary that stands nowhere else, and counts what is lost.
-fn finish(input: &EventInput<'_>, candidates: &[&Segment], only: Vec<String>, mut plans: Vec<SegmentPlan>) -> EventPlan {
+fn finish(
+    input: &EventInput<'_>,
+    candidates: &[&Segment],
+    only: Vec<String>,
+    mut plans: Vec<SegmentPlan>,
+) -> EventPlan {
     let pruned = plans.iter().filter(|p| p.text.is_some()).count();
     let total = plans.len();
     let mut summary_tokens = 0;
     if let Some(last) = plans.iter_mut().rev().find(|p| p.text.is_some()) {
         let old = last.text.take().unwrap_or_default();
-        let lines = old.strip_prefix(HEADER).unwrap_or(&old).trim_start_matches('\n');
-        let inserted = (input.sigma.source != SigmaSource::Call).then_some(input.sigma.text.as_str());
-        let mark = render(&Evidence::default(), Mark { pruned: Some((pruned, total)) }, inserted);
+        let lines = old
+            .strip_prefix(HEADER)
+            .unwrap_or(&old)
+            .trim_start_matches('\n');
+        let inserted =
+            (input.sigma.source != SigmaSource::Call).then_some(input.sigma.text.as_str());
+        let mark = render(
+            &Evidence::default(),
+            Mark {
+                pruned: Some((pruned, total)),
+            },
+            inserted,
+        );
         if let Some(state) = inserted {
             summary_tokens = (input.count)(state);
         }
-        last.text = Some(if lines.is_empty() { mark } else { format!("{mark}\n{lines}") });
+        last.text = Some(if lines.is_empty() {
+            mark
+        } else {
+            format!("{mark}\n{lines}")
+        });
     }
-    let written: usize = plans.iter().filter_map(|p| p.text.as_deref()).map(|t| (input.count)(t)).sum();
-    let removed: usize = plans.iter().filter(|p| p.text.is_some()).map(|p| p.tokens).sum();
+    let written: usize = plans
+        .iter()
+        .filter_map(|p| p.text.as_deref())
+        .map(|t| (input.count)(t))
+        .sum();
+    let removed: usize = plans
+        .iter()
+        .filter(|p| p.text.is_some())
+        .map(|p| p.tokens)
+        .sum();
     if pruned > 0 && written >= removed {
         for plan in plans.iter_mut().filter(|p| p.text.is_some()) {
             (plan.verdict, plan.reason, plan.text) = (Verdict::Keep, Reason::NoSaving, None);
@@ -345,10 +436,16 @@ fn finish(input: &EventInput<'_>, candidates: &[&Segment], only: Vec<String>, mu
     if input.sigma.source == SigmaSource::Call {
         after.push(&input.sigma.text);
     }
-    let lost: Vec<String> =
-        only.iter().filter(|atom| !after.iter().any(|text| occurs(text, atom))).cloned().collect();
+    let lost: Vec<String> = only
+        .iter()
+        .filter(|atom| !after.iter().any(|text| occurs(text, atom)))
+        .cloned()
+        .collect();
     EventPlan {
-        survival: Survival { only_in_reasoning: only.len(), lost },
+        survival: Survival {
+            only_in_reasoning: only.len(),
+            lost,
+        },
         evidence_tokens: if changes { written - summary_tokens } else { 0 },
         summary_tokens,
         segments: plans,

@@ -56,7 +56,11 @@ pub fn events(
         // These triggers take the newest summary that the run itself holds by then.
         let known = summaries(run, tool);
         for (at, sigma) in &mut places {
-            *sigma = known.iter().rev().find(|(turn, _)| turn < at).and_then(|(_, s)| s.clone());
+            *sigma = known
+                .iter()
+                .rev()
+                .find(|(turn, _)| turn < at)
+                .and_then(|(_, s)| s.clone());
         }
     }
     let mut from = 0;
@@ -71,7 +75,13 @@ pub fn events(
                 .collect();
             let decided = marked(run, from..at);
             from = at;
-            Event { index, at, recorded, decided, candidates }
+            Event {
+                index,
+                at,
+                recorded,
+                decided,
+                candidates,
+            }
         })
         .collect()
 }
@@ -80,8 +90,18 @@ fn summaries(run: &Trajectory, tool: &SummaryTool) -> Vec<(usize, Option<Sigma>)
     let turns = run.messages.iter().enumerate();
     turns
         .filter(|(_, m)| m.role == Role::Assistant)
-        .filter_map(|(at, m)| m.calls.iter().find(|c| c.name == tool.name).map(|c| (at, c)))
-        .map(|(at, call)| (at, call.string_argument(&tool.argument).map(Sigma::from_call)))
+        .filter_map(|(at, m)| {
+            m.calls
+                .iter()
+                .find(|c| c.name == tool.name)
+                .map(|c| (at, c))
+        })
+        .map(|(at, call)| {
+            (
+                at,
+                call.string_argument(&tool.argument).map(Sigma::from_call),
+            )
+        })
         .collect()
 }
 
@@ -94,7 +114,11 @@ fn fixed(run: &Trajectory, every: usize) -> Vec<(usize, Option<Sigma>)> {
         }
         turns += 1;
         if every > 0 && turns % every == 0 {
-            let results = run.messages.iter().skip(index + 1).take_while(|m| m.role == Role::Tool);
+            let results = run
+                .messages
+                .iter()
+                .skip(index + 1)
+                .take_while(|m| m.role == Role::Tool);
             out.push((index + 1 + results.count(), None));
         }
     }
@@ -103,16 +127,29 @@ fn fixed(run: &Trajectory, every: usize) -> Vec<(usize, Option<Sigma>)> {
 
 fn pre_answer(run: &Trajectory) -> usize {
     let answer = |m: &Message| m.role == Role::Assistant && m.calls.is_empty();
-    run.messages.iter().rposition(answer).unwrap_or(run.messages.len())
+    run.messages
+        .iter()
+        .rposition(answer)
+        .unwrap_or(run.messages.len())
 }
 
 fn marked(run: &Trajectory, range: Range<usize>) -> bool {
     let is_mark = |text: &str| is_evidence(text).is_some_and(|mark| mark.pruned.is_some());
-    run.messages.get(range).unwrap_or_default().iter().filter(|m| m.role == Role::Assistant).any(|m| {
-        m.reasoning.as_deref().is_some_and(is_mark)
-            || m.parts.iter().any(|part| match part {
-                Part::Text(text) => is_mark(text) || text.split_once("<think>").is_some_and(|(_, t)| is_mark(t.trim_start())) ,
-                _ => false,
-            })
-    })
+    run.messages
+        .get(range)
+        .unwrap_or_default()
+        .iter()
+        .filter(|m| m.role == Role::Assistant)
+        .any(|m| {
+            m.reasoning.as_deref().is_some_and(is_mark)
+                || m.parts.iter().any(|part| match part {
+                    Part::Text(text) => {
+                        is_mark(text)
+                            || text
+                                .split_once("<think>")
+                                .is_some_and(|(_, t)| is_mark(t.trim_start()))
+                    }
+                    _ => false,
+                })
+        })
 }

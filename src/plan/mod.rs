@@ -9,6 +9,8 @@ mod survival;
 
 pub use build::{EventInput, EventPlan, PlanOptions, Reason, SegmentPlan, Verdict, build};
 pub use event::{Event, Trigger, events};
-pub use receipt::{EventReceipt, ModelCard, Receipt, SegmentReceipt, SummaryReceipt, TextHash, hex, sha256};
+pub use receipt::{
+    EventReceipt, ModelCard, Receipt, SegmentReceipt, SummaryReceipt, TextHash, hex, sha256,
+};
 pub use restore::{RestoreError, restore};
 pub use survival::Survival;

@@ -30,7 +30,10 @@ pub struct TextHash {
 impl TextHash {
     /// Of a text.
     pub fn of(text: &str) -> Self {
-        Self { sha256: sha256(text.as_bytes()), bytes: text.len() }
+        Self {
+            sha256: sha256(text.as_bytes()),
+            bytes: text.len(),
+        }
     }
 }
 

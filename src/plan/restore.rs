@@ -7,7 +7,9 @@ use super::receipt::{Receipt, TextHash};
 #[non_exhaustive]
 pub enum RestoreError {
     /// The text is not the one that the receipt was written for.
-    #[error("found a text with SHA-256 {found}, expected {expected}: it is not the one this receipt was written for")]
+    #[error(
+        "found a text with SHA-256 {found}, expected {expected}: it is not the one this receipt was written for"
+    )]
     OtherText {
         /// Of the text.
         found: String,
@@ -31,25 +33,37 @@ pub enum RestoreError {
 /// The text before the pruning, byte for byte. Errors: another text, or a damaged receipt.
 pub fn restore(pruned: &str, receipt: &Receipt) -> Result<String, RestoreError> {
     if receipt.schema != 1 {
-        return Err(RestoreError::Schema { found: receipt.schema });
+        return Err(RestoreError::Schema {
+            found: receipt.schema,
+        });
     }
     matches(pruned, &receipt.after)?;
     // `from` walks the pruned text, `at` the original one.
     let (mut out, mut from, mut at) = (String::with_capacity(receipt.before.bytes), 0usize, 0usize);
     for (index, replaced) in receipt.replaced.iter().enumerate() {
-        let broken = || RestoreError::Broken { what: format!("entry {index} at byte {}", replaced.start) };
+        let broken = || RestoreError::Broken {
+            what: format!("entry {index} at byte {}", replaced.start),
+        };
         let same = replaced.start.checked_sub(at).ok_or_else(broken)?;
         let end = from.checked_add(same).ok_or_else(broken)?;
         out.push_str(pruned.get(from..end).ok_or_else(broken)?);
         out.push_str(&replaced.old);
         from = end.checked_add(replaced.new_len).ok_or_else(broken)?;
-        at = replaced.start.checked_add(replaced.old.len()).ok_or_else(broken)?;
+        at = replaced
+            .start
+            .checked_add(replaced.old.len())
+            .ok_or_else(broken)?;
     }
-    out.push_str(pruned.get(from..).ok_or_else(|| RestoreError::Broken { what: "the text is too short".into() })?);
+    out.push_str(pruned.get(from..).ok_or_else(|| RestoreError::Broken {
+        what: "the text is too short".into(),
+    })?);
     let found = TextHash::of(&out);
     if found != receipt.before {
         return Err(RestoreError::Broken {
-            what: format!("the result has SHA-256 {}, expected {}", found.sha256, receipt.before.sha256),
+            what: format!(
+                "the result has SHA-256 {}, expected {}",
+                found.sha256, receipt.before.sha256
+            ),
         });
     }
     Ok(out)
@@ -60,5 +74,8 @@ fn matches(text: &str, expected: &TextHash) -> Result<(), RestoreError> {
     if found == *expected {
         return Ok(());
     }
-    Err(RestoreError::OtherText { found: found.sha256, expected: expected.sha256.clone() })
+    Err(RestoreError::OtherText {
+        found: found.sha256,
+        expected: expected.sha256.clone(),
+    })
 }

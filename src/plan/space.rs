@@ -16,22 +16,39 @@ pub(super) fn box_space(run: &Trajectory, message: usize) -> Option<BoxSpace> {
         let fields = arguments.as_object()?;
         let (key, _) = fields.iter().find(|(key, value)| {
             let key = key.to_lowercase();
-            let four = value.as_array().is_some_and(|a| a.len() == 4 && a.iter().all(Value::is_number));
+            let four = value
+                .as_array()
+                .is_some_and(|a| a.len() == 4 && a.iter().all(Value::is_number));
             four && (key.contains("box") || key.contains("region") || key.contains("crop"))
         })?;
         // `bbox_2d` is Qwen's own key: corners. Any other key names no order.
         let order = (key == "bbox_2d").then_some(BoxOrder::Xyxy);
-        let picture = ["img_idx", "image_index", "image_id", "target_image", "image", "source"]
-            .iter()
-            .find_map(|name| fields.get(*name))
-            .map(|value| match value {
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
-            });
-        let definition = run.tools.iter().find(|tool| {
-            tool.pointer("/function/name").or_else(|| tool.get("name")).and_then(Value::as_str) == Some(&call.name)
+        let picture = [
+            "img_idx",
+            "image_index",
+            "image_id",
+            "target_image",
+            "image",
+            "source",
+        ]
+        .iter()
+        .find_map(|name| fields.get(*name))
+        .map(|value| match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
         });
-        Some(BoxSpace { order, unit: definition.and_then(unit), picture, picture_size: None })
+        let definition = run.tools.iter().find(|tool| {
+            tool.pointer("/function/name")
+                .or_else(|| tool.get("name"))
+                .and_then(Value::as_str)
+                == Some(&call.name)
+        });
+        Some(BoxSpace {
+            order,
+            unit: definition.and_then(unit),
+            picture,
+            picture_size: None,
+        })
     })
 }
 
@@ -39,9 +56,24 @@ pub(super) fn box_space(run: &Trajectory, message: usize) -> Option<BoxSpace> {
 fn unit(definition: &Value) -> Option<BoxUnit> {
     let text = definition.to_string().to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    if says(&["0..1000", "0 to 1000", "0-1000", "[0, 1000]", "[0,1000]", "0 and 1000"]) {
+    if says(&[
+        "0..1000",
+        "0 to 1000",
+        "0-1000",
+        "[0, 1000]",
+        "[0,1000]",
+        "0 and 1000",
+    ]) {
         Some(BoxUnit::Thousandths)
-    } else if says(&["0..1 ", "0 to 1 ", "0 and 1", "[0, 1]", "[0,1]", "normalized", "normalised"]) {
+    } else if says(&[
+        "0..1 ",
+        "0 to 1 ",
+        "0 and 1",
+        "[0, 1]",
+        "[0,1]",
+        "normalized",
+        "normalised",
+    ]) {
         Some(BoxUnit::Fraction)
     } else if says(&["pixel"]) {
         Some(BoxUnit::Pixels)
@@ -60,12 +92,17 @@ mod tests {
     fn it_says_only_what_the_call_and_its_tool_say() {
         let tool = json!({"type": "function", "function": {"name": "zoom", "description": "Box in 0..1000."}});
         let mut run = Trajectory::new(vec![tool]);
-        let call = |name: &str, arguments| Message::assistant(None, "", vec![ToolCall::new("1", name, arguments)]);
+        let call = |name: &str, arguments| {
+            Message::assistant(None, "", vec![ToolCall::new("1", name, arguments)])
+        };
         run.push(call("zoom", json!({"bbox_2d": [1, 2, 3, 4], "img_idx": 0})));
         run.push(call("other", json!({"bbox": [1, 2, 3, 4]})));
         run.push(call("other", json!({"cell": [1, 2]})));
         let first = box_space(&run, 0).map(|space| space.note());
-        assert_eq!(first.as_deref(), Some("(x1, y1, x2, y2; 0..1000; picture 0)"));
+        assert_eq!(
+            first.as_deref(),
+            Some("(x1, y1, x2, y2; 0..1000; picture 0)")
+        );
         assert_eq!(box_space(&run, 1), Some(BoxSpace::default()));
         assert_eq!(box_space(&run, 2), None);
     }

@@ -16,7 +16,11 @@ pub struct Survival {
 }
 
 /// Distinct atoms of the candidates that stand in no other text of the first `at` messages, in order of appearance.
-pub(crate) fn only_in_reasoning(run: &Trajectory, at: usize, candidates: &[&Segment]) -> Vec<String> {
+pub(crate) fn only_in_reasoning(
+    run: &Trajectory,
+    at: usize,
+    candidates: &[&Segment],
+) -> Vec<String> {
     let elsewhere = other_texts(run, at, candidates);
     let mut seen = BTreeSet::new();
     let mut out = Vec::new();
@@ -36,7 +40,9 @@ fn other_texts(run: &Trajectory, at: usize, candidates: &[&Segment]) -> Vec<Stri
     let mut out = Vec::new();
     for (index, message) in run.messages.iter().take(at).enumerate() {
         let own = |pointer: &str| {
-            candidates.iter().find(|s| s.message == index && s.template.pointer == pointer)
+            candidates
+                .iter()
+                .find(|s| s.message == index && s.template.pointer == pointer)
         };
         if let Some(reasoning) = &message.reasoning
             && own(&format!("/messages/{index}/reasoning_content")).is_none()
@@ -44,7 +50,9 @@ fn other_texts(run: &Trajectory, at: usize, candidates: &[&Segment]) -> Vec<Stri
             out.push(reasoning.clone());
         }
         for (part, value) in message.parts.iter().enumerate() {
-            let crate::trajectory::Part::Text(text) = value else { continue };
+            let crate::trajectory::Part::Text(text) = value else {
+                continue;
+            };
             let pointer = if message.content_is_list {
                 format!("/messages/{index}/content/{part}/text")
             } else {

@@ -31,7 +31,10 @@ pub fn build(
             .pictures
             .iter()
             .zip(pictures)
-            .map(|(tokens, (_, key))| PlannedPicture { tokens: tokens.clone(), key: key.clone() })
+            .map(|(tokens, (_, key))| PlannedPicture {
+                tokens: tokens.clone(),
+                key: key.clone(),
+            })
             .collect(),
         trunk: Vec::new(),
         block,
@@ -48,6 +51,9 @@ pub fn build(
     Ok(plan)
 }
 
+/// Bytes of the rendering for each candidate; None where the template does not show it.
+type Shown = Vec<Option<Range<usize>>>;
+
 /// Renders and encodes the first `at` messages; for each candidate the bytes where it is shown.
 fn trunk(
     prompter: &Prompter,
@@ -55,12 +61,20 @@ fn trunk(
     at: usize,
     candidates: &[&Segment],
     pictures: &[(usize, String)],
-) -> Result<(Encoded, Vec<Option<Range<usize>>>), Error> {
+) -> Result<(Encoded, Shown), Error> {
     for (message, value) in run.messages.iter().take(at).enumerate() {
         for (part, value) in value.parts.iter().enumerate() {
             if let Part::Other(value) = value {
-                let found = value.get("type").and_then(|t| t.as_str()).unwrap_or("unknown").to_owned();
-                return Err(Error::Part { message, part, found });
+                let found = value
+                    .get("type")
+                    .and_then(|t| t.as_str())
+                    .unwrap_or("unknown")
+                    .to_owned();
+                return Err(Error::Part {
+                    message,
+                    part,
+                    found,
+                });
             }
         }
     }
@@ -71,7 +85,10 @@ fn trunk(
     };
     let cuts: Vec<Cut> = candidates
         .iter()
-        .map(|s| Cut { pointer: s.template.pointer.clone(), range: s.template.range.clone() })
+        .map(|s| Cut {
+            pointer: s.template.pointer.clone(),
+            range: s.template.range.clone(),
+        })
         .collect();
     let rendering = prompter.render_with(&chat, &cuts)?;
     let counts: Vec<usize> = pictures.iter().map(|(count, _)| *count).collect();
@@ -79,7 +96,12 @@ fn trunk(
     Ok((encoded, rendering.cuts))
 }
 
-fn branch(prompter: &Prompter, encoded: &Encoded, segment: &Segment, bytes: Range<usize>) -> Option<Branch> {
+fn branch(
+    prompter: &Prompter,
+    encoded: &Encoded,
+    segment: &Segment,
+    bytes: Range<usize>,
+) -> Option<Branch> {
     let tokens = encoded.tokens_overlapping(bytes.clone());
     if tokens.is_empty() {
         return None;
@@ -88,7 +110,11 @@ fn branch(prompter: &Prompter, encoded: &Encoded, segment: &Segment, bytes: Rang
     // The template may have trimmed the text; what it shows is the text behind `lead`.
     let shown = encoded.text.get(bytes.clone())?;
     let trimmed = segment.text.len() - segment.text.trim_start().len();
-    let lead = if segment.text.starts_with(shown) { 0 } else { trimmed };
+    let lead = if segment.text.starts_with(shown) {
+        0
+    } else {
+        trimmed
+    };
     let spans = encoded
         .offsets
         .get(tokens.clone())?
@@ -99,7 +125,12 @@ fn branch(prompter: &Prompter, encoded: &Encoded, segment: &Segment, bytes: Rang
             start.min(segment.text.len())..end.min(segment.text.len())
         })
         .collect();
-    Some(Branch { segment: segment.index, at, tokens, spans })
+    Some(Branch {
+        segment: segment.index,
+        at,
+        tokens,
+        spans,
+    })
 }
 
 /// The trunk's ids alone, for a generated summary: the history as the event sees it.

@@ -61,26 +61,39 @@ pub struct Plan {
 impl Plan {
     /// Student ids of a branch, up to and with the segment's last token.
     pub fn student_ids(&self, branch: &Branch) -> Vec<u32> {
-        self.trunk.get(..branch.tokens.end).unwrap_or_default().to_vec()
+        self.trunk
+            .get(..branch.tokens.end)
+            .unwrap_or_default()
+            .to_vec()
     }
 
     /// Teacher ids of a branch: the student's with the block before the turn's header.
     pub fn teacher_ids(&self, branch: &Branch) -> Vec<u32> {
         let mut ids = self.trunk.get(..branch.at).unwrap_or_default().to_vec();
         ids.extend(&self.block);
-        ids.extend(self.trunk.get(branch.at..branch.tokens.end).unwrap_or_default());
+        ids.extend(
+            self.trunk
+                .get(branch.at..branch.tokens.end)
+                .unwrap_or_default(),
+        );
         ids
     }
 
     /// Recorded token ids of a branch.
     pub fn recorded(&self, branch: &Branch) -> Vec<u32> {
-        self.trunk.get(branch.tokens.clone()).unwrap_or_default().to_vec()
+        self.trunk
+            .get(branch.tokens.clone())
+            .unwrap_or_default()
+            .to_vec()
     }
 
     /// Tokens that the event costs when `cached` tokens of the trunk are known: `L + sum(|block| + header + |h_i|)` less those.
     pub fn cost(&self, cached: usize) -> u64 {
-        let branches: usize =
-            self.branches.iter().map(|b| self.block.len() + b.tokens.end - b.at).sum();
+        let branches: usize = self
+            .branches
+            .iter()
+            .map(|b| self.block.len() + b.tokens.end - b.at)
+            .sum();
         (self.trunk.len().saturating_sub(cached) + branches) as u64
     }
 }

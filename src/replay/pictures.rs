@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 
 use crate::error::{Error, PictureProblem};
 use crate::trajectory::{Picture, PictureSource};
@@ -26,29 +26,50 @@ impl PictureRoot {
     /// Paths start at `root`.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         let root: PathBuf = root.into();
-        Self { root: if root.as_os_str().is_empty() { PathBuf::from(".") } else { root } }
+        Self {
+            root: if root.as_os_str().is_empty() {
+                PathBuf::from(".")
+            } else {
+                root
+            },
+        }
     }
 
     /// The encoded bytes of a picture. Errors name its place in the run.
     pub fn open(&self, picture: &Picture) -> Result<Arc<[u8]>, Error> {
         match &picture.source {
             PictureSource::Bytes(bytes) => Ok(Arc::clone(bytes)),
-            PictureSource::DataUri(uri) => decode_data_uri(uri).map_err(|problem| at(picture, problem)),
-            PictureSource::Path(path) => self.read(Path::new(path)).map_err(|problem| at(picture, problem)),
+            PictureSource::DataUri(uri) => {
+                decode_data_uri(uri).map_err(|problem| at(picture, problem))
+            }
+            PictureSource::Path(path) => self
+                .read(Path::new(path))
+                .map_err(|problem| at(picture, problem)),
         }
     }
 
     fn read(&self, path: &Path) -> Result<Arc<[u8]>, PictureProblem> {
         let root = || self.root.clone();
-        let real_root = self.root.canonicalize().map_err(|_| PictureProblem::Missing { root: root() })?;
-        let real = self.root.join(path).canonicalize().map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => PictureProblem::Missing { root: root() },
-            _ => PictureProblem::Unreadable(error),
-        })?;
+        let real_root = self
+            .root
+            .canonicalize()
+            .map_err(|_| PictureProblem::Missing { root: root() })?;
+        let real = self
+            .root
+            .join(path)
+            .canonicalize()
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+                    PictureProblem::Missing { root: root() }
+                }
+                _ => PictureProblem::Unreadable(error),
+            })?;
         if !real.starts_with(&real_root) {
             return Err(PictureProblem::Outside { root: root() });
         }
-        std::fs::read(real).map(Arc::from).map_err(PictureProblem::Unreadable)
+        std::fs::read(real)
+            .map(Arc::from)
+            .map_err(PictureProblem::Unreadable)
     }
 }
 
@@ -59,13 +80,18 @@ pub(crate) fn at(picture: &Picture, problem: PictureProblem) -> Error {
         PictureSource::DataUri(uri) => format!("`{}...`", uri.chars().take(40).collect::<String>()),
         PictureSource::Bytes(bytes) => format!("of {} bytes", bytes.len()),
     };
-    Error::Picture { pointer: picture.pointer.clone(), address, problem }
+    Error::Picture {
+        pointer: picture.pointer.clone(),
+        address,
+        problem,
+    }
 }
 
 fn decode_data_uri(uri: &str) -> Result<Arc<[u8]>, PictureProblem> {
-    let body = uri.split_once(";base64,").map(|(_, body)| body).ok_or_else(|| {
-        PictureProblem::DataUri("no `;base64,`".into())
-    })?;
+    let body = uri
+        .split_once(";base64,")
+        .map(|(_, body)| body)
+        .ok_or_else(|| PictureProblem::DataUri("no `;base64,`".into()))?;
     let clean: String;
     let body = if body.bytes().any(|b| b.is_ascii_whitespace()) {
         clean = body.split_ascii_whitespace().collect();
@@ -73,5 +99,8 @@ fn decode_data_uri(uri: &str) -> Result<Arc<[u8]>, PictureProblem> {
     } else {
         body
     };
-    BASE64.decode(body).map(Arc::from).map_err(|error| PictureProblem::DataUri(error.to_string()))
+    BASE64
+        .decode(body)
+        .map(Arc::from)
+        .map_err(|error| PictureProblem::DataUri(error.to_string()))
 }

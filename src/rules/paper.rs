@@ -19,12 +19,21 @@ pub struct Paper {
 impl Paper {
     /// The rule as published.
     pub fn published() -> Self {
-        Self { name: "paper", tau: 0.2, kappa: 2, min_nats: 0.0 }
+        Self {
+            name: "paper",
+            tau: 0.2,
+            kappa: 2,
+            min_nats: 0.0,
+        }
     }
 
     /// The same with an absolute floor of 0.05 nats.
     pub fn with_floor() -> Self {
-        Self { name: "default", min_nats: 0.05, ..Self::published() }
+        Self {
+            name: "default",
+            min_nats: 0.05,
+            ..Self::published()
+        }
     }
 }
 
@@ -98,7 +107,11 @@ mod tests {
     #[test]
     fn it_counts_tokens_above_tau_and_never_averages() {
         // min 0, max 10: tau 0.2 is 2 nats, exclusive.
-        let scores = event(&[&[0.0, 10.0, 2.0], &[2.1, 2.1, 0.0, 0.0, 0.0, 0.0], &[1.9, 1.9, 1.9]]);
+        let scores = event(&[
+            &[0.0, 10.0, 2.0],
+            &[2.1, 2.1, 0.0, 0.0, 0.0, 0.0],
+            &[1.9, 1.9, 1.9],
+        ]);
         assert_eq!(verdicts(&Paper::published(), &scores), [false, true, false]);
     }
 

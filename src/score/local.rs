@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use spare_kernels::{HeadInput, Options, Weight, reverse_kl};
-use spare_models::{Control, Features, HeadWeight, HiddenRows, KvCache, PictureSpan, PreparedPrompt};
+use spare_models::{
+    Control, Features, HeadWeight, HiddenRows, KvCache, PictureSpan, PreparedPrompt,
+};
 
 use super::{EPSILON, EventScores, Kl, SegmentScores};
 use crate::engine::{Engine, ReadyPicture};
@@ -36,18 +38,32 @@ pub struct ScoreOptions {
 
 impl Default for ScoreOptions {
     fn default() -> Self {
-        Self { top_k: 20, kl: Kl::Topk }
+        Self {
+            top_k: 20,
+            kl: Kl::Topk,
+        }
     }
 }
 
 impl LocalScorer {
     /// A session with an empty cache.
     pub fn new(engine: Arc<Engine>) -> Self {
-        Self { cache: KvCache::new(), engine, trunk: None, opened: HashMap::new(), features: HashMap::new() }
+        Self {
+            cache: KvCache::new(),
+            engine,
+            trunk: None,
+            opened: HashMap::new(),
+            features: HashMap::new(),
+        }
     }
 
     /// Tokens and key of every picture in the first `at` messages, in order; opens and encodes those that are new.
-    pub fn pictures(&mut self, run: &Trajectory, at: usize, root: &PictureRoot) -> Result<Vec<(usize, String)>, Error> {
+    pub fn pictures(
+        &mut self,
+        run: &Trajectory,
+        at: usize,
+        root: &PictureRoot,
+    ) -> Result<Vec<(usize, String)>, Error> {
         let mut out = Vec::new();
         for picture in run.messages.iter().take(at).flat_map(|m| m.pictures()) {
             let (key, tokens) = self.picture(picture, root)?;
@@ -56,13 +72,24 @@ impl LocalScorer {
         Ok(out)
     }
 
-    fn picture(&mut self, picture: &Picture, root: &PictureRoot) -> Result<([u8; 32], usize), Error> {
+    fn picture(
+        &mut self,
+        picture: &Picture,
+        root: &PictureRoot,
+    ) -> Result<([u8; 32], usize), Error> {
         if let Some(known) = self.opened.get(&picture.pointer) {
             return Ok(*known);
         }
-        let ReadyPicture { key, tokens, pixels } = self.engine.ready(root, picture)?;
+        let ReadyPicture {
+            key,
+            tokens,
+            pixels,
+        } = self.engine.ready(root, picture)?;
         if !self.features.contains_key(&key) {
-            let features = self.engine.model.encode_picture(pixels.grid, &pixels.values)?;
+            let features = self
+                .engine
+                .model
+                .encode_picture(pixels.grid, &pixels.values)?;
             self.features.insert(key, features);
         }
         self.opened.insert(picture.pointer.clone(), (key, tokens));
@@ -77,21 +104,38 @@ impl LocalScorer {
         rows: &[usize],
         control: &Control,
     ) -> Result<(HiddenRows, usize), Error> {
-        let shared = self.trunk.as_ref().map_or(0, |old| old.common_prefix(&prompt));
+        let shared = self
+            .trunk
+            .as_ref()
+            .map_or(0, |old| old.common_prefix(&prompt));
         let keep = shared.min(self.cache.len()).min(most);
         self.trunk = None;
         self.cache.truncate(keep)?;
-        let hidden = self.engine.model.prefill(&prompt, keep..prompt.len(), &mut self.cache, rows, control)?;
+        let hidden = self.engine.model.prefill(
+            &prompt,
+            keep..prompt.len(),
+            &mut self.cache,
+            rows,
+            control,
+        )?;
         self.trunk = Some(prompt);
         Ok((hidden, keep))
     }
 
-    pub(crate) fn prepare(&self, ids: Vec<u32>, pictures: &[(std::ops::Range<usize>, String)]) -> Result<PreparedPrompt, Error> {
+    pub(crate) fn prepare(
+        &self,
+        ids: Vec<u32>,
+        pictures: &[(std::ops::Range<usize>, String)],
+    ) -> Result<PreparedPrompt, Error> {
         let mut spans = Vec::new();
         for (tokens, key) in pictures {
             let known = self.features.iter().find(|(k, _)| hex(*k) == *key);
             if let Some((key, features)) = known {
-                spans.push(PictureSpan { tokens: tokens.clone(), features: features.clone(), key: *key });
+                spans.push(PictureSpan {
+                    tokens: tokens.clone(),
+                    features: features.clone(),
+                    key: *key,
+                });
             }
         }
         Ok(PreparedPrompt::new(&self.engine.model, ids, spans)?)
@@ -102,8 +146,17 @@ impl LocalScorer {
     }
 
     /// Scores every branch of the plan. SPARE (arXiv 2608.22963): `p_k` from the trunk, `q_k` from the branch, same weights, same recorded tokens.
-    pub fn score(&mut self, plan: &Plan, options: ScoreOptions, control: &Control) -> Result<EventScores, Error> {
-        let mut scores = EventScores { kl: options.kl, scorer: "local".into(), ..EventScores::default() };
+    pub fn score(
+        &mut self,
+        plan: &Plan,
+        options: ScoreOptions,
+        control: &Control,
+    ) -> Result<EventScores, Error> {
+        let mut scores = EventScores {
+            kl: options.kl,
+            scorer: "local".into(),
+            ..EventScores::default()
+        };
         if plan.branches.is_empty() {
             return Ok(scores);
         }
@@ -113,18 +166,36 @@ impl LocalScorer {
         let predicting = |branch: &Branch| branch.tokens.clone().map(|t| t.saturating_sub(1));
         let rows: Vec<usize> = plan.branches.iter().flat_map(predicting).collect();
         let first = rows.iter().min().copied().unwrap_or(0);
-        let pictures: Vec<_> = plan.pictures.iter().map(|p| (p.tokens.clone(), p.key.clone())).collect();
+        let pictures: Vec<_> = plan
+            .pictures
+            .iter()
+            .map(|p| (p.tokens.clone(), p.key.clone()))
+            .collect();
         let prompt = self.prepare(plan.trunk.clone(), &pictures)?;
         let (student, kept) = self.advance(prompt, first, &rows, &control)?;
-        let Some(trunk) = self.trunk.as_ref() else { return Ok(scores) };
+        let Some(trunk) = self.trunk.as_ref() else {
+            return Ok(scores);
+        };
         let (mut teacher, mut recorded) = (Vec::with_capacity(student.values.len()), Vec::new());
         for branch in &plan.branches {
-            let context = trunk.splice(&self.engine.model, branch.at, &plan.block, branch.tokens.end)?;
+            let context = trunk.splice(
+                &self.engine.model,
+                branch.at,
+                &plan.block,
+                branch.tokens.end,
+            )?;
             let mut cache = self.cache.fork();
             cache.truncate(branch.at)?;
-            let rows: Vec<usize> = predicting(branch).map(|row| row + plan.block.len()).collect();
+            let rows: Vec<usize> = predicting(branch)
+                .map(|row| row + plan.block.len())
+                .collect();
             let range = branch.at..context.len();
-            teacher.extend(self.engine.model.prefill(&context, range, &mut cache, &rows, &control)?.values);
+            teacher.extend(
+                self.engine
+                    .model
+                    .prefill(&context, range, &mut cache, &rows, &control)?
+                    .values,
+            );
             recorded.extend(plan.recorded(branch));
         }
         // One sweep over the vocabulary for all segments of the event.
@@ -139,7 +210,11 @@ impl LocalScorer {
             vocab: self.engine.model.vocab_size(),
             recorded: &recorded,
         };
-        let settings = Options { top_k: options.top_k, floor: EPSILON, ..Options::default() };
+        let settings = Options {
+            top_k: options.top_k,
+            floor: EPSILON,
+            ..Options::default()
+        };
         let found = reverse_kl(&input, &settings, &|| control.cancelled())?;
         let mut from = 0;
         for branch in &plan.branches {

@@ -84,7 +84,12 @@ impl EventScores {
         let (min, max) = self.range();
         self.segments
             .iter()
-            .map(|s| s.d(self.kl).iter().map(|d| (d - min) / (max - min + EPSILON)).collect())
+            .map(|s| {
+                s.d(self.kl)
+                    .iter()
+                    .map(|d| (d - min) / (max - min + EPSILON))
+                    .collect()
+            })
             .collect()
     }
 }

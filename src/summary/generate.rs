@@ -46,12 +46,20 @@ pub fn generate(
     control: &Control,
 ) -> Result<Result<Sigma, Unusable>, Error> {
     let mut ids = trunk.to_vec();
-    ids.extend(engine.prompter.call_opening(&tool.name, &tool.argument)?.ids);
+    ids.extend(
+        engine
+            .prompter
+            .call_opening(&tool.name, &tool.argument)?
+            .ids,
+    );
     let prompt = scorer.prepare(ids, pictures)?;
     scorer.advance(prompt.clone(), prompt.len(), &[], control)?;
     let mut cache = scorer.fork();
     let stop = engine.model.eos();
-    let written = engine.model.greedy(&prompt, &mut cache, MAX_SUMMARY_TOKENS + 1, stop, control)?;
+    let written =
+        engine
+            .model
+            .greedy(&prompt, &mut cache, MAX_SUMMARY_TOKENS + 1, stop, control)?;
     Ok(read(&engine.prompter.decode(&written)?, written.len()))
 }
 
@@ -73,11 +81,15 @@ fn read(written: &str, tokens: usize) -> Result<Sigma, Unusable> {
         });
     };
     let inside = written.get(..end).unwrap_or_default();
-    let text: String = serde_json::from_str(&format!("\"{inside}\"")).map_err(|_| Unusable::NotACall)?;
+    let text: String =
+        serde_json::from_str(&format!("\"{inside}\"")).map_err(|_| Unusable::NotACall)?;
     if text.trim().is_empty() {
         return Err(Unusable::Empty);
     }
-    Ok(Sigma { text, source: SigmaSource::Generated })
+    Ok(Sigma {
+        text,
+        source: SigmaSource::Generated,
+    })
 }
 
 #[cfg(test)]

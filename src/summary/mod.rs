@@ -20,7 +20,10 @@ pub struct SummaryTool {
 
 impl Default for SummaryTool {
     fn default() -> Self {
-        Self { name: "summarize_the_task".into(), argument: "summary".into() }
+        Self {
+            name: "summarize_the_task".into(),
+            argument: "summary".into(),
+        }
     }
 }
 
@@ -28,7 +31,10 @@ impl SummaryTool {
     /// From `NAME` or `NAME.ARG`.
     pub fn parse(text: &str) -> Option<Self> {
         let (name, argument) = text.split_once('.').unwrap_or((text, "summary"));
-        (!name.is_empty() && !argument.is_empty()).then(|| Self { name: name.into(), argument: argument.into() })
+        (!name.is_empty() && !argument.is_empty()).then(|| Self {
+            name: name.into(),
+            argument: argument.into(),
+        })
     }
 
     /// The tool definition for a chat request. SPARE (arXiv 2608.22963): question, completed calls, visual evidence so far, what is still open.
@@ -80,12 +86,18 @@ pub struct Sigma {
 impl Sigma {
     /// The run's own.
     pub fn from_call(text: String) -> Self {
-        Self { text, source: SigmaSource::Call }
+        Self {
+            text,
+            source: SigmaSource::Call,
+        }
     }
 
     /// The caller's.
     pub fn given(text: impl Into<String>) -> Self {
-        Self { text: text.into(), source: SigmaSource::Given }
+        Self {
+            text: text.into(),
+            source: SigmaSource::Given,
+        }
     }
 
     /// SHA-256 of the text, lower-case hex.

@@ -107,7 +107,6 @@ impl ToolCall {
     }
 }
 
-
 /// One message of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
@@ -257,20 +256,28 @@ impl Trajectory {
 
     /// The first `end` messages in the form that Hugging Face chat templates take. Pictures become `{"type": "image"}`; nothing else is added or left out.
     pub fn template_messages(&self, end: usize) -> Vec<Value> {
-        self.messages.iter().take(end).map(template_message).collect()
+        self.messages
+            .iter()
+            .take(end)
+            .map(template_message)
+            .collect()
     }
 }
 
 impl Trajectory {
     /// The whole run as `{"messages": [...], "tools": [...]}` in the template's form; places of its segments point into this text.
     pub fn to_json(&self) -> String {
-        serde_json::json!({"messages": self.template_messages(usize::MAX), "tools": self.tools}).to_string()
+        serde_json::json!({"messages": self.template_messages(usize::MAX), "tools": self.tools})
+            .to_string()
     }
 
     /// Puts `text` at a place of [`Trajectory::template_messages`]; false if there is no such place.
     pub(crate) fn replace(&mut self, place: &Place, text: &str) -> bool {
         let mut steps = place.pointer.split('/').skip(2);
-        let message = steps.next().and_then(|s| s.parse::<usize>().ok()).and_then(|i| self.messages.get_mut(i));
+        let message = steps
+            .next()
+            .and_then(|s| s.parse::<usize>().ok())
+            .and_then(|i| self.messages.get_mut(i));
         let Some(message) = message else { return false };
         let target = match (steps.next(), steps.next()) {
             (Some("reasoning_content"), None) => message.reasoning.as_mut(),

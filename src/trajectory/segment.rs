@@ -118,19 +118,28 @@ pub fn segments(run: &Trajectory, visible: VisibleText) -> Vec<Segment> {
 
 fn has_own_reasoning(message: &Message) -> bool {
     message.role == Role::Assistant
-        && (message.reasoning.as_ref().is_some_and(|text| !text.trim().is_empty())
+        && (message
+            .reasoning
+            .as_ref()
+            .is_some_and(|text| !text.trim().is_empty())
             || first_text(message).is_some_and(|(_, text)| think_range(text).is_some()))
 }
 
 fn first_text(message: &Message) -> Option<(usize, &str)> {
-    message.parts.iter().enumerate().find_map(|(part, value)| match value {
-        Part::Text(text) => Some((part, text.as_str())),
-        _ => None,
-    })
+    message
+        .parts
+        .iter()
+        .enumerate()
+        .find_map(|(part, value)| match value {
+            Part::Text(text) => Some((part, text.as_str())),
+            _ => None,
+        })
 }
 
 fn field(run: &Trajectory, index: usize, message: &Message, out: &mut Vec<Segment>) {
-    let Some(text) = &message.reasoning else { return };
+    let Some(text) = &message.reasoning else {
+        return;
+    };
     if text.trim().is_empty() || is_evidence(text).is_some() {
         return;
     }
@@ -148,7 +157,10 @@ fn field(run: &Trajectory, index: usize, message: &Message, out: &mut Vec<Segmen
         text: text.clone(),
         places: pointers
             .into_iter()
-            .map(|pointer| Place { pointer, range: 0..text.len() })
+            .map(|pointer| Place {
+                pointer,
+                range: 0..text.len(),
+            })
             .collect(),
         template: Place {
             pointer: format!("/messages/{index}/reasoning_content"),
@@ -163,9 +175,15 @@ fn field(run: &Trajectory, index: usize, message: &Message, out: &mut Vec<Segmen
 
 /// Reasoning between think tags at the start of the content; true if there are tags.
 fn think(run: &Trajectory, index: usize, message: &Message, out: &mut Vec<Segment>) -> bool {
-    let Some((part, text)) = first_text(message) else { return false };
-    let Some(Tagged { inner, closed }) = think_range(text) else { return false };
-    let Some(body) = text.get(inner.clone()) else { return false };
+    let Some((part, text)) = first_text(message) else {
+        return false;
+    };
+    let Some(Tagged { inner, closed }) = think_range(text) else {
+        return false;
+    };
+    let Some(body) = text.get(inner.clone()) else {
+        return false;
+    };
     let trimmed = trim_range(text, inner);
     if body.trim().is_empty() || is_evidence(body.trim()).is_some() {
         return true;
@@ -180,7 +198,16 @@ fn think(run: &Trajectory, index: usize, message: &Message, out: &mut Vec<Segmen
     } else {
         rest_is_empty.then_some(Frozen::MessageWouldBeEmpty)
     };
-    out.push(content_segment(run, index, message, part, trimmed, SegmentKind::Think, frozen, true));
+    out.push(content_segment(
+        run,
+        index,
+        message,
+        part,
+        trimmed,
+        SegmentKind::Think,
+        frozen,
+        true,
+    ));
     true
 }
 
@@ -229,8 +256,14 @@ fn content_segment(
         message: index,
         kind,
         text,
-        places: vec![Place { pointer: format!("{}/{tail}", run.root), range: range.clone() }],
-        template: Place { pointer: format!("/messages/{tail}"), range },
+        places: vec![Place {
+            pointer: format!("{}/{tail}", run.root),
+            range: range.clone(),
+        }],
+        template: Place {
+            pointer: format!("/messages/{tail}"),
+            range,
+        },
         frozen,
         may_be_empty,
     }
@@ -258,11 +291,16 @@ fn think_range(text: &str) -> Option<Tagged> {
     // Opened in the prompt: only where no other opening tag stands before the closing one.
     let close = close?;
     let before = text.get(..close)?;
-    (!before.contains(OPEN)).then_some(Tagged { inner: 0..close, closed: true })
+    (!before.contains(OPEN)).then_some(Tagged {
+        inner: 0..close,
+        closed: true,
+    })
 }
 
 fn trim_range(text: &str, range: Range<usize>) -> Range<usize> {
-    let Some(body) = text.get(range.clone()) else { return range };
+    let Some(body) = text.get(range.clone()) else {
+        return range;
+    };
     let start = range.start + (body.len() - body.trim_start().len());
     start..start + body.trim().len()
 }

@@ -38,7 +38,8 @@ pub fn style() -> impl Strategy<Value = Style> {
 
 /// An assistant turn with a call and its result, reasoning in the given style.
 pub fn turn(style: Style, reasoning: &str, call: &str) -> [Value; 2] {
-    let mut message = json!({"role": "assistant", "content": "", "unknown": {"z": 1, "a": [null, 1.50]}});
+    let mut message =
+        json!({"role": "assistant", "content": "", "unknown": {"z": 1, "a": [null, 1.50]}});
     match style {
         Style::Field => message["reasoning_content"] = reasoning.into(),
         Style::NewField => message["reasoning"] = reasoning.into(),
@@ -46,13 +47,17 @@ pub fn turn(style: Style, reasoning: &str, call: &str) -> [Value; 2] {
             message["reasoning"] = reasoning.into();
             message["reasoning_content"] = reasoning.into();
         }
-        Style::Think => message["content"] = format!("<think>\n{reasoning}\n</think>\n\nNext.").into(),
+        Style::Think => {
+            message["content"] = format!("<think>\n{reasoning}\n</think>\n\nNext.").into()
+        }
         Style::Visible => message["content"] = reasoning.into(),
         Style::VisibleParts => message["content"] = json!([{"type": "text", "text": reasoning}]),
     }
-    message["tool_calls"] =
-        json!([{"id": call, "type": "function", "function": {"name": "zoom", "arguments": "{\"cell\": [1, 2]}"}}]);
-    [message, json!({"role": "tool", "tool_call_id": call, "content": reasoning})]
+    message["tool_calls"] = json!([{"id": call, "type": "function", "function": {"name": "zoom", "arguments": "{\"cell\": [1, 2]}"}}]);
+    [
+        message,
+        json!({"role": "tool", "tool_call_id": call, "content": reasoning}),
+    ]
 }
 
 /// A run whose tool results repeat the reasoning word for word, so that searching for it would edit the wrong place.
@@ -68,7 +73,9 @@ pub fn run(style: Style, reasonings: &[String]) -> Value {
 /// The same JSON in another spelling: spaces, line ends and escapes as `seed` has it.
 pub fn spell(value: &Value, seed: &mut u64) -> String {
     let mut space = |out: &mut String| {
-        *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        *seed = seed
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         out.push_str(["", "", " ", "\n\t"][(*seed >> 60) as usize % 4]);
     };
     let mut out = String::new();
@@ -95,7 +102,9 @@ pub fn spell(value: &Value, seed: &mut u64) -> String {
         Value::String(text) => {
             out.push('"');
             for c in text.chars() {
-                *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                *seed = seed
+                    .wrapping_mul(6364136223846793005)
+                    .wrapping_add(1442695040888963407);
                 if *seed >> 62 == 0 {
                     for unit in c.encode_utf16(&mut [0; 2]) {
                         out.push_str(&format!("\\u{unit:04X}"));
