@@ -325,3 +325,12 @@ fn values_print_as_jinja_prints_them() {
     let expected = "True None 1e+16 2 1e+16 {\n  \"a\": true,\n  \"b\": null,\n  \"c\": 1e+16,\n  \"d\": 2,\n  \"e\": {},\n  \"l\": [\n    {\n      \"z\": 1,\n      \"y\": \"é\"\n    }\n  ]\n} [{\"y\":\"é\",\"z\":1}] True 20";
     assert_eq!(prompter.render(&chat).unwrap().text, expected);
 }
+
+#[test]
+fn block_lines_leave_no_white_space() {
+    // jinja2 3.1.6 with trim_blocks and lstrip_blocks
+    let template = "<s>\n{% for m in messages %}\n    {% if m.role == 'user' %}\n  U: {{ m.content }}\n    {% endif %}\n  {# note #}\n{% endfor %}\nend\n";
+    let messages = json!([{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]);
+    let rendering = with(template).render(&chat(messages)).unwrap();
+    assert_eq!(rendering.text, "<s>\n  U: a\n  U: b\nend");
+}
