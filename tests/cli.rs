@@ -516,3 +516,84 @@ fn explain_and_doctor_print() {
         assert!(text(&out.stdout).contains(part), "{}", text(&out.stdout));
     }
 }
+
+/// OUT holds whole records or does not exist, whenever the program dies.
+#[test]
+fn a_killed_prune_leaves_no_torn_output() {
+    let dir = examples();
+    let out = spare(
+        dir.path(),
+        &["prune", "runs.jsonl", "-o", "whole.jsonl", "-q"],
+    );
+    assert_eq!(out.status.code(), Some(0));
+    let whole = fs::read(dir.path().join("whole.jsonl")).unwrap();
+    let mut finished = 0;
+    for delay in [1, 20, 60, 120, 200, 300, 450, 700, 1_000] {
+        let mut child = Command::new(SPARE)
+            .current_dir(dir.path())
+            .args(["prune", "runs.jsonl", "-o", "out.jsonl", "-q"])
+            .spawn()
+            .unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(delay));
+        let _ = child.kill();
+        child.wait().unwrap();
+        if let Ok(found) = fs::read(dir.path().join("out.jsonl")) {
+            assert_eq!(found, whole);
+            assert!(dir.path().join("out.jsonl.receipt.jsonl").exists());
+            finished += 1;
+            fs::remove_file(dir.path().join("out.jsonl")).unwrap();
+        }
+    }
+    assert!(finished < 9, "no run was cut short");
+}
+
+#[test]
+fn score_prints_one_object_an_event_with_whole_contexts() {
+    let dir = examples();
+    let out = spare(dir.path(), &["score", "runs.jsonl", "--json", "--contexts"]);
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    let lines: Vec<Value> = text(&out.stdout)
+        .lines()
+        .map(|l| serde_json::from_str(l).unwrap())
+        .collect();
+    assert_eq!(lines.len(), 12);
+    let runs = fs::read_to_string(dir.path().join("runs.jsonl")).unwrap();
+    let runs: Vec<Value> = runs
+        .lines()
+        .map(|l| serde_json::from_str(l).unwrap())
+        .collect();
+    let mut largest = 0f64;
+    for line in &lines {
+        assert_eq!((&line["schema"], &line["event"]), (&json!(1), &json!(0)));
+        let mut event = Vec::new();
+        for segment in line["segments"].as_array().unwrap() {
+            let run = &runs[line["record"].as_u64().unwrap() as usize];
+            let place = run
+                .pointer(segment["path"].as_str().unwrap())
+                .unwrap()
+                .as_str()
+                .unwrap();
+            assert_eq!(
+                (segment["start"].as_u64(), segment["end"].as_u64()),
+                (Some(0), Some(place.len() as u64))
+            );
+            let list = |key: &str| segment[key].as_array().unwrap().clone();
+            let n = list("token_ids").len();
+            for key in ["d_topk", "d_full", "d_norm", "logp", "logq"] {
+                assert_eq!(list(key).len(), n, "{key}");
+            }
+            assert_eq!(
+                list("student_ids")[list("student_ids").len() - n..],
+                list("token_ids")
+            );
+            assert_eq!(
+                list("teacher_ids")[list("teacher_ids").len() - n..],
+                list("token_ids")
+            );
+            event.extend(list("d_norm").iter().map(|v| v.as_f64().unwrap()));
+        }
+        assert!(event.iter().all(|d| (0.0..=1.0).contains(d)));
+        largest = largest.max(event.iter().copied().fold(0.0, f64::max));
+    }
+    assert!(largest > 0.999);
+}

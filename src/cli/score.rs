@@ -61,11 +61,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
             pruner.prune(&run, &root, &Control::default())
         };
         let pruned = scored().map_err(|error| error.in_record(place))?;
-        for outcome in pruned.events.iter().filter(|e| e.replay.is_some()) {
-            let text = if args.json {
-                json(number, &pruned, outcome, args.contexts)
-            } else {
-                table(number, &pruned, outcome)
+        for outcome in &pruned.events {
+            let text = match (&outcome.skipped, args.json) {
+                (_, true) => json(number, &pruned, outcome, args.contexts),
+                (None, false) => table(number, &pruned, outcome),
+                (Some(why), false) => {
+                    format!(
+                        "run {number}, event {}: not scored: {why}\n",
+                        outcome.event.index
+                    )
+                }
             };
             print(text.as_bytes())?;
         }
