@@ -7,7 +7,7 @@ use spare_models::Control;
 
 use crate::engine::Engine;
 use crate::error::Error;
-use crate::formats::{self, Edit};
+use crate::formats::{self, Edit, WireFormat, provider};
 use crate::plan::{
     self, Event, EventInput, EventPlan, EventReceipt, PlanOptions, Receipt, SummaryReceipt,
     TextHash, Trigger,
@@ -16,7 +16,7 @@ use crate::replay::{self, PictureRoot, Plan, SIGMA_FORM};
 use crate::rules::{Decision, Paper, Rule};
 use crate::score::{EventScores, LocalScorer, ScoreOptions};
 use crate::summary::{self, Sigma, SummaryChoice, SummaryTool};
-use crate::trajectory::{Place, Segment, Trajectory, VisibleText, segments};
+use crate::trajectory::{Segment, Trajectory, VisibleText, segments};
 
 /// Settings of a pruning.
 #[derive(Clone)]
@@ -35,6 +35,10 @@ pub struct PruneOptions {
     pub plan: PlanOptions,
     /// Whether text beside tool calls is reasoning.
     pub visible: VisibleText,
+    /// The wire format, where it is not to be told from the content.
+    pub format: Option<String>,
+    /// Whose rules the history must obey; None means every rule known for the format.
+    pub provider: Option<String>,
 }
 
 impl Default for PruneOptions {
@@ -47,6 +51,8 @@ impl Default for PruneOptions {
             score: ScoreOptions::default(),
             plan: PlanOptions::default(),
             visible: VisibleText::Auto,
+            format: None,
+            provider: None,
         }
     }
 }
@@ -77,8 +83,14 @@ pub struct Pruned {
     pub segments: Vec<Segment>,
     /// Events in order.
     pub events: Vec<EventOutcome>,
-    /// What changes in the source, in no particular order.
-    pub edits: Vec<Edit>,
+}
+
+impl Pruned {
+    /// Every segment that changes, with what replaces it.
+    pub fn texts(&self) -> impl Iterator<Item = (&Segment, &str)> {
+        let plans = self.events.iter().flat_map(|e| &e.plan.segments);
+        plans.filter_map(|plan| Some((self.segments.get(plan.segment)?, plan.text.as_deref()?)))
+    }
 }
 
 /// Prunes runs with one engine and one set of options. Cheap to clone and to share.
@@ -119,7 +131,6 @@ impl Pruner {
             history: run.clone(),
             segments,
             events: Vec::new(),
-            edits: Vec::new(),
         };
         let mut scorer = LocalScorer::new(Arc::clone(&self.engine));
         for event in events {
@@ -129,12 +140,8 @@ impl Pruner {
                 else {
                     continue;
                 };
-                out.history.replace(&source.template, text);
-                let edit = |place: &Place| Edit {
-                    place: place.clone(),
-                    text: text.clone(),
-                };
-                out.edits.extend(source.places.iter().map(edit));
+                out.history
+                    .replace(source.message, source.slot, &source.range, text);
             }
             out.events.push(outcome);
         }
@@ -235,6 +242,17 @@ impl Pruner {
         Ok(out)
     }
 
+    /// Reads the text of one record in the format that it has, or that the options name.
+    pub fn read(&self, text: &str) -> Result<(Trajectory, &'static dyn WireFormat), Error> {
+        let value = formats::parse(text)?;
+        let format = formats::format_of(&value, self.options.format.as_deref())?;
+        let mut run = format.read(&value)?;
+        for provider in provider::of(format, self.options.provider.as_deref())? {
+            provider.freeze(&value, &mut run);
+        }
+        Ok((run, format))
+    }
+
     /// Prunes the text of one record: the text afterwards and its receipt.
     pub fn prune_text(
         &self,
@@ -243,9 +261,13 @@ impl Pruner {
         root: &PictureRoot,
         control: &Control,
     ) -> Result<(String, Receipt, Pruned), Error> {
-        let run = formats::openai_chat::read(text)?;
+        let (run, format) = self.read(text)?;
         let pruned = self.prune(&run, root, control)?;
-        let (after, replaced) = formats::apply(text, &pruned.edits)?;
+        let edits: Vec<Edit> = pruned
+            .texts()
+            .flat_map(|(segment, new)| format.edits(segment, new))
+            .collect();
+        let (after, replaced) = formats::apply(text, &edits)?;
         let receipt = self.receipt(&run, text, &after, replaced, record, &pruned);
         Ok((after, receipt, pruned))
     }
@@ -266,15 +288,11 @@ impl Pruner {
         let before = history.to_json();
         let pruned = self.prune(history, root, control)?;
         let edits: Vec<Edit> = pruned
-            .events
-            .iter()
-            .flat_map(|e| &e.plan.segments)
-            .filter_map(|s| {
-                let place = pruned.segments.get(s.segment)?.template.clone();
-                Some(Edit {
-                    place,
-                    text: s.text.clone()?,
-                })
+            .texts()
+            .filter_map(|(s, text)| {
+                let place = history.template_place(s.message, s.slot, &s.range)?;
+                let text = text.to_owned();
+                Some(Edit::Text { place, text })
             })
             .collect();
         let (after, replaced) = formats::apply(&before, &edits)?;

@@ -151,7 +151,7 @@ proptest! {
         let picked: Vec<_> = all.iter().filter(|s| chosen >> (s.index % 8) & 1 == 1).collect();
         let edits: Vec<Edit> = picked
             .iter()
-            .flat_map(|s| s.places.iter().map(|place| Edit { place: place.clone(), text: new.clone() }))
+            .flat_map(|s| s.places.iter().map(|place| Edit::Text { place: place.clone(), text: new.clone() }))
             .collect();
         let (after, replaced) = apply(&source, &edits).unwrap();
 
@@ -168,9 +168,10 @@ proptest! {
         // The value differs in the picked strings only.
         let mut wanted: Value = serde_json::from_str(&source).unwrap();
         for edit in &edits {
-            let slot = wanted.pointer_mut(&edit.place.pointer).unwrap();
+            let Edit::Text { place, .. } = edit else { unreachable!() };
+            let slot = wanted.pointer_mut(&place.pointer).unwrap();
             let mut text = slot.as_str().unwrap().to_owned();
-            text.replace_range(edit.place.range.clone(), &new);
+            text.replace_range(place.range.clone(), &new);
             *slot = text.into();
         }
         prop_assert_eq!(serde_json::from_str::<Value>(&after).unwrap(), wanted);

@@ -6,7 +6,7 @@ use super::output::print;
 use super::shade::{Ink, When, shade, visible};
 use crate::plan::{SegmentPlan, Verdict};
 use crate::replay::PictureRoot;
-use crate::{Control, Error, EventOutcome, Pruned, formats};
+use crate::{Control, Error, EventOutcome, Pruned};
 
 /// Show every segment, its tokens shaded by divergence, its verdict, the reason and what replaces it.
 #[derive(clap::Args)]
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
         }
         let place = input.place(&record);
         let explained = || -> Result<Pruned, Error> {
-            let run = formats::openai_chat::read(&record.text)?;
+            let (run, _) = pruner.read(&record.text)?;
             pruner.prune(&run, &root, &Control::default())
         };
         let pruned = explained().map_err(|error| error.in_record(place))?;

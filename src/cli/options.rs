@@ -29,6 +29,12 @@ pub(crate) struct Common {
     /// Where relative picture paths start; the folder of RUN without it.
     #[arg(long, value_name = "DIR")]
     pub images_from: Option<PathBuf>,
+    /// The wire format of the runs; told from the content without it.
+    #[arg(long, value_name = "NAME")]
+    pub format: Option<String>,
+    /// Whose rules the history must obey; without it every rule known for the format.
+    #[arg(long, value_name = "NAME")]
+    pub provider: Option<String>,
     /// When to decide: `model` (at each call of the summary tool), `fixed:N` (after every Nth turn with a call), `pre-answer`.
     #[arg(long, default_value = "model", value_parser = parse_trigger, value_name = "model|fixed:N|pre-answer")]
     pub trigger: Trigger,
@@ -177,6 +183,8 @@ impl Common {
                 Some(Visible::Prune) => VisibleText::Prune,
                 Some(Visible::Keep) => VisibleText::Keep,
             },
+            format: self.format.clone(),
+            provider: self.provider.clone(),
         })
     }
 

@@ -6,7 +6,7 @@ use super::input::Input;
 use super::options::Common;
 use super::output::print;
 use crate::replay::PictureRoot;
-use crate::{Control, Error, EventOutcome, Pruned, formats};
+use crate::{Control, Error, EventOutcome, Pruned};
 
 /// Print the divergence of every reasoning token, one JSON object an event.
 #[derive(clap::Args)]
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
         }
         let place = input.place(&record);
         let scored = || -> Result<Pruned, Error> {
-            let run = formats::openai_chat::read(&record.text)?;
+            let (run, _) = pruner.read(&record.text)?;
             pruner.prune(&run, &root, &Control::default())
         };
         let pruned = scored().map_err(|error| error.in_record(place))?;

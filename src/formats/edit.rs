@@ -1,20 +1,47 @@
 //! Writing an edit back: which bytes of the record change, and nothing else.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::located::{escaped, raw_range};
-use super::openai_chat::locate;
+use super::located::{Kind, escaped, locate, raw_range};
 use crate::trajectory::Place;
 
-/// New text for a place of the run.
+/// One change of a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Edit {
-    /// Where.
-    pub place: Place,
-    /// What stands there afterwards, decoded.
-    pub text: String,
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Edit {
+    /// Other text at some bytes of a string.
+    Text {
+        /// Where.
+        place: Place,
+        /// What stands there afterwards, decoded.
+        text: String,
+    },
+    /// Another JSON value.
+    Value {
+        /// JSON pointer of the old one.
+        pointer: String,
+        /// The new one, as JSON text.
+        json: String,
+    },
+    /// One element less in an array, with its comma.
+    Remove {
+        /// JSON pointer of the element.
+        pointer: String,
+    },
+}
+
+impl Edit {
+    /// The place it touches.
+    pub fn pointer(&self) -> &str {
+        match self {
+            Edit::Text { place, .. } => &place.pointer,
+            Edit::Value { pointer, .. } | Edit::Remove { pointer } => pointer,
+        }
+    }
 }
 
 /// An edit that does not fit the text it was made for.
@@ -51,31 +78,47 @@ pub struct Replaced {
 /// The record with all edits made, and what was replaced, in the order of the text.
 pub fn apply(text: &str, edits: &[Edit]) -> Result<(String, Vec<Replaced>), EditError> {
     let mut found = Vec::with_capacity(edits.len());
+    let removed: HashSet<&str> = edits
+        .iter()
+        .filter(|edit| matches!(edit, Edit::Remove { .. }))
+        .map(Edit::pointer)
+        .collect();
     for edit in edits {
         let none = || EditError::NoSuchPlace {
-            pointer: edit.place.pointer.clone(),
-            range: edit.place.range.clone(),
+            pointer: edit.pointer().to_owned(),
+            range: match edit {
+                Edit::Text { place, .. } => place.range.clone(),
+                _ => 0..0,
+            },
         };
-        let value = locate(text, &edit.place.pointer)
+        let value = locate(text, edit.pointer())
             .ok()
             .flatten()
             .ok_or_else(none)?;
-        if value.raw().as_bytes().first() != Some(&b'"') {
-            return Err(none());
-        }
-        let inner = raw_range(value.raw(), &edit.place.range).ok_or_else(none)?;
-        let start = value.span().start;
-        found.push((start + inner.start..start + inner.end, edit));
-    }
-    found.sort_by_key(|(range, _)| (range.start, range.end));
-    let (mut out, mut replaced, mut done) = (String::with_capacity(text.len()), Vec::new(), 0);
-    for (range, edit) in found {
-        let overlap = || EditError::Overlap {
-            pointer: edit.place.pointer.clone(),
+        let (range, new) = match edit {
+            Edit::Text { place, text } => {
+                if value.kind() != Kind::String {
+                    return Err(none());
+                }
+                let inner = raw_range(value.raw(), &place.range).ok_or_else(none)?;
+                let start = value.span().start;
+                (start + inner.start..start + inner.end, escaped(text))
+            }
+            Edit::Value { json, .. } => (value.span(), json.clone()),
+            Edit::Remove { pointer } => (
+                removal(text, pointer, &removed).ok_or_else(none)?,
+                String::new(),
+            ),
         };
-        let between = text.get(done..range.start).ok_or_else(overlap)?;
-        let new = escaped(&edit.text);
-        out.push_str(between);
+        found.push((range, new, edit));
+    }
+    found.sort_by_key(|(range, ..)| (range.start, range.end));
+    let (mut out, mut replaced, mut done) = (String::with_capacity(text.len()), Vec::new(), 0);
+    for (range, new, edit) in found {
+        let overlap = || EditError::Overlap {
+            pointer: edit.pointer().to_owned(),
+        };
+        out.push_str(text.get(done..range.start).ok_or_else(overlap)?);
         out.push_str(&new);
         replaced.push(Replaced {
             start: range.start,
@@ -86,4 +129,66 @@ pub fn apply(text: &str, edits: &[Edit]) -> Result<(String, Vec<Replaced>), Edit
     }
     out.push_str(text.get(done..).unwrap_or_default());
     Ok((out, replaced))
+}
+
+/// Bytes of an array element and one comma: the one before it, or the one behind where nothing before it stays.
+fn removal(text: &str, pointer: &str, removed: &HashSet<&str>) -> Option<Range<usize>> {
+    let (array, index) = pointer.rsplit_once('/')?;
+    let index: usize = index.parse().ok()?;
+    let elements = locate(text, array).ok()??.elements().ok()?;
+    let own = elements.get(index)?.span();
+    let kept_before = (0..index).any(|i| !removed.contains(format!("{array}/{i}").as_str()));
+    if kept_before {
+        let before = elements.get(index.checked_sub(1)?)?.span();
+        return Some(before.end..own.end);
+    }
+    match elements.get(index + 1) {
+        Some(next) => Some(own.start..next.span().start),
+        None => Some(own),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn removing_any_elements_leaves_an_array_of_the_others() {
+        let text = r#"{"a": [ 0 , {"b": ","},"]", 3 ] }"#;
+        let all = [json!(0), json!({"b": ","}), json!("]"), json!(3)];
+        for mask in 0u32..16 {
+            let gone = |i: &usize| mask >> i & 1 == 1;
+            let edits: Vec<Edit> = (0..4)
+                .filter(gone)
+                .map(|i| Edit::Remove {
+                    pointer: format!("/a/{i}"),
+                })
+                .collect();
+            let (out, replaced) = apply(text, &edits).unwrap();
+            let kept: Vec<Value> = (0..4)
+                .filter(|i| !gone(i))
+                .map(|i| all[i].clone())
+                .collect();
+            assert_eq!(
+                serde_json::from_str::<Value>(&out).unwrap(),
+                json!({"a": kept}),
+                "{out}"
+            );
+            assert_eq!(replaced.len(), edits.len());
+        }
+    }
+
+    #[test]
+    fn a_value_is_replaced_whole() {
+        let edit = Edit::Value {
+            pointer: "/0".into(),
+            json: r#"{"type": "text"}"#.into(),
+        };
+        assert_eq!(
+            apply(r#"[ {"x":1}, 2]"#, &[edit]).unwrap().0,
+            r#"[ {"type": "text"}, 2]"#
+        );
+    }
 }

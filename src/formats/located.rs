@@ -124,6 +124,63 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
     }
 }
 
+/// The value at a JSON pointer. A text of several lines that is no single JSON value counts as the list of its lines.
+pub(crate) fn locate<'a>(
+    text: &'a str,
+    pointer: &str,
+) -> Result<Option<Located<'a>>, serde_json::Error> {
+    let mut steps = pointer.split('/').skip(1);
+    let mut at = match Located::parse(text) {
+        Ok(root) => root,
+        Err(error) => match steps.next().and_then(|step| line(text, step.parse().ok()?)) {
+            Some((start, line)) => {
+                let mut at = Located::parse(line)?;
+                at.start += start;
+                at
+            }
+            None => return Err(error),
+        },
+    };
+    for step in steps {
+        let step = step.replace("~1", "/").replace("~0", "~");
+        let next = match at.kind() {
+            Kind::Array => step
+                .parse::<usize>()
+                .ok()
+                .and_then(|index| {
+                    at.elements()
+                        .map(|items| items.get(index).copied())
+                        .transpose()
+                })
+                .transpose()?,
+            // serde_json keeps the last of repeated keys; so must the edit.
+            Kind::Object => at
+                .members()?
+                .into_iter()
+                .rfind(|(key, _)| *key == step)
+                .map(|(_, value)| value),
+            _ => None,
+        };
+        match next {
+            Some(value) => at = value,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(at))
+}
+
+/// Offset and text of the line that holds the `index`th value of a text with one value a line; blank lines do not count.
+fn line(text: &str, index: usize) -> Option<(usize, &str)> {
+    let mut start = 0;
+    let lines = text.split_inclusive('\n').map(|line| {
+        let at = start;
+        start += line.len();
+        (at, line)
+    });
+    let mut values = lines.filter(|(_, line)| !line.trim().is_empty());
+    values.nth(index)
+}
+
 /// Bytes of the decoded range `decoded` of a JSON string within its raw form (quotes included).
 /// None when the range does not lie on borders of the string's characters.
 pub(crate) fn raw_range(raw: &str, decoded: &Range<usize>) -> Option<Range<usize>> {
@@ -176,6 +233,14 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_text_of_lines_is_the_list_of_its_lines() {
+        let text = "{\"a\": 1}\n\n{\"b/c\": [\"x\"]}\r\n";
+        let value = locate(text, "/1/b~1c/0").unwrap().unwrap();
+        assert_eq!(&text[value.span()], "\"x\"");
+        assert!(locate(text, "/2").is_err());
+    }
 
     #[test]
     fn spans_point_at_the_value_even_when_texts_repeat() {

@@ -4,10 +4,100 @@
 mod edit;
 mod located;
 pub mod openai_chat;
+pub mod provider;
 mod records;
 
 pub use edit::{Edit, EditError, Replaced, apply};
+pub use openai_chat::OpenAiChat;
 pub use records::{Container, Record, Records, detect};
+
+use serde_json::Value;
+
+use crate::trajectory::{Segment, Trajectory};
+
+/// One way of writing a run. Reading gives every text its place; an edit goes back into that place.
+pub trait WireFormat: Send + Sync {
+    /// Its name for `--format` and receipts.
+    fn name(&self) -> &'static str;
+
+    /// Whether a record looks like this format. Looks at shape, never at names of files.
+    fn detect(&self, root: &Value) -> bool;
+
+    /// Reads one run. Errors name the place by JSON pointer, what was found and what was expected.
+    fn read(&self, root: &Value) -> Result<Trajectory, FormatError>;
+
+    /// Names of the providers whose rules are known for it.
+    fn providers(&self) -> &[&'static str];
+
+    /// What changes in the source when `text` replaces a segment. `text` may be empty where the segment says so.
+    fn edits(&self, segment: &Segment, text: &str) -> Vec<Edit> {
+        let edit = |place: &crate::trajectory::Place| Edit::Text {
+            place: place.clone(),
+            text: text.to_owned(),
+        };
+        segment.places.iter().map(edit).collect()
+    }
+}
+
+/// Every format, the most particular first: the first that detects a record reads it.
+pub const FORMATS: &[&dyn WireFormat] = &[&OpenAiChat];
+
+/// The format of a record: the one called `forced`, else the first that detects it.
+pub fn format_of(
+    root: &Value,
+    forced: Option<&str>,
+) -> Result<&'static dyn WireFormat, FormatError> {
+    let names = || {
+        FORMATS
+            .iter()
+            .map(|f| f.name())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let found = match forced {
+        Some(name) => FORMATS.iter().find(|f| f.name() == name),
+        None => FORMATS.iter().find(|f| f.detect(root)),
+    };
+    match found {
+        Some(format) => Ok(*format),
+        // The commonest shape says best what is wrong.
+        None if forced.is_none() => Ok(&OpenAiChat),
+        None => Err(FormatError::Shape {
+            pointer: String::new(),
+            found: format!("the format name `{}`", forced.unwrap_or_default()),
+            expected: format!("one of {}", names()),
+        }),
+    }
+}
+
+/// The record's JSON. A whole parse: it alone sees lone surrogates and nesting that is too deep, and knows line and column.
+/// A text of several lines that is no single value is the list of its lines.
+pub fn parse(text: &str) -> Result<Value, FormatError> {
+    serde_json::from_str(text).or_else(|error| {
+        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+        let values: Option<Vec<Value>> = lines
+            .by_ref()
+            .map(|line| serde_json::from_str(line).ok())
+            .collect();
+        match values {
+            Some(values) if values.len() > 1 => Ok(Value::Array(values)),
+            _ => Err(not_json(&error)),
+        }
+    })
+}
+
+fn not_json(error: &serde_json::Error) -> FormatError {
+    let message = error.to_string();
+    let half = message.contains("hex escape") || message.contains("surrogate");
+    let hint = if half {
+        " (a \\u escape that is half of a surrogate pair?)"
+    } else {
+        ""
+    };
+    FormatError::NotJson {
+        message: message + hint,
+    }
+}
 
 /// What is wrong with a run, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -5,29 +5,48 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::FormatError;
-use super::located::{Kind, Located};
+use super::{FormatError, WireFormat, parse};
 use crate::trajectory::{
-    Frozen, Message, Part, Picture, PictureSource, Role, ToolCall, Trajectory,
+    Frozen, Message, Part, Picture, PictureSource, Place, Reasoning, Role, Text, ToolCall,
+    Trajectory,
 };
+
+/// OpenAI Chat Completions.
+pub struct OpenAiChat;
+
+impl WireFormat for OpenAiChat {
+    fn name(&self) -> &'static str {
+        "openai-chat"
+    }
+
+    fn providers(&self) -> &[&'static str] {
+        &["openai", "deepseek", "qwen"]
+    }
+
+    fn detect(&self, root: &Value) -> bool {
+        let messages = root
+            .get("messages")
+            .or(Some(root))
+            .and_then(Value::as_array);
+        messages.is_some_and(|m| {
+            m.iter()
+                .all(|m| m.get("role").is_some_and(Value::is_string))
+        })
+    }
+
+    fn read(&self, root: &Value) -> Result<Trajectory, FormatError> {
+        read_value(root)
+    }
+}
 
 /// Reads one run. Errors name the place by JSON pointer, what was found and what was expected.
 pub fn read(text: &str) -> Result<Trajectory, FormatError> {
-    // A whole parse first: it alone sees lone surrogates and nesting that is too deep, and knows line and column.
-    let root: Value = serde_json::from_str(text).map_err(|error| {
-        let message = error.to_string();
-        let half = message.contains("hex escape") || message.contains("surrogate");
-        let hint = if half {
-            " (a \\u escape that is half of a surrogate pair?)"
-        } else {
-            ""
-        };
-        FormatError::NotJson {
-            message: message + hint,
-        }
-    })?;
+    read_value(&parse(text)?)
+}
+
+fn read_value(root: &Value) -> Result<Trajectory, FormatError> {
     let mut run = Trajectory::default();
-    let (messages, pointer) = match &root {
+    let (messages, pointer) = match root {
         Value::Array(messages) => (messages, ""),
         Value::Object(body) => match body.get("messages") {
             Some(Value::Array(messages)) => (messages, "/messages"),
@@ -35,7 +54,7 @@ pub fn read(text: &str) -> Result<Trajectory, FormatError> {
             None => {
                 return Err(FormatError::Shape {
                     pointer: String::new(),
-                    found: format!("an object without `messages`{}", keys(&root)),
+                    found: format!("an object without `messages`{}", keys(root)),
                     expected:
                         "an OpenAI chat run: an object with `messages`, or an array of messages"
                             .into(),
@@ -55,7 +74,6 @@ pub fn read(text: &str) -> Result<Trajectory, FormatError> {
             pointer: pointer.into(),
         });
     }
-    run.root = pointer.to_owned();
     run.id = root.get("id").and_then(Value::as_str).map(str::to_owned);
     run.tools = match root.get("tools") {
         None | Some(Value::Null) => Vec::new(),
@@ -129,33 +147,60 @@ fn message(value: &Value, at: &str) -> Result<Message, FormatError> {
 
 /// `reasoning_content` and its newer name `reasoning`: equal copies are one text that changes in both places.
 fn reasoning(message: &mut Message, value: &Value, at: &str) -> Result<(), FormatError> {
+    let mut found: Option<Reasoning> = None;
     for key in ["reasoning_content", "reasoning"] {
         let pointer = format!("{at}/{key}");
         match value.get(key) {
             None | Some(Value::Null) => {}
-            Some(Value::String(text)) => match &message.reasoning {
-                None => {
-                    message.reasoning = Some(text.clone());
-                    message.reasoning_pointers.push(pointer);
+            Some(Value::String(text)) => {
+                let place = Place {
+                    pointer,
+                    range: 0..text.len(),
+                };
+                match &mut found {
+                    None => {
+                        found = Some(Reasoning {
+                            text: text.clone(),
+                            places: vec![place],
+                            frozen: None,
+                            may_be_empty: true,
+                        });
+                    }
+                    Some(first) if first.text == *text => first.places.push(place),
+                    Some(first) => first.frozen = Some(Frozen::CopiesDisagree),
                 }
-                Some(first) if first == text => message.reasoning_pointers.push(pointer),
-                Some(_) => message.reasoning_frozen = Some(Frozen::CopiesDisagree),
-            },
+            }
             Some(other) => return Err(shape(&pointer, other, "a string or null")),
         }
     }
-    if matches!(value.get("reasoning_details"), Some(Value::Array(details)) if !details.is_empty())
+    let details = value.get("reasoning_details").and_then(Value::as_array);
+    if let Some(found) = found
+        .as_mut()
+        .filter(|_| details.is_some_and(|d| !d.is_empty()))
     {
-        message.reasoning_frozen = Some(Frozen::ReasoningDetails);
+        found.frozen = Some(Frozen::ReasoningDetails);
     }
+    message.reasoning.extend(found);
     Ok(())
+}
+
+/// A text part with its place.
+pub(crate) fn text_part(text: &str, pointer: String) -> Part {
+    Part::Text(Text {
+        text: text.to_owned(),
+        place: Some(Place {
+            pointer,
+            range: 0..text.len(),
+        }),
+        ..Text::default()
+    })
 }
 
 fn content(value: Option<&Value>, at: &str) -> Result<Vec<Part>, FormatError> {
     let at = format!("{at}/content");
     match value {
-        None | Some(Value::Null) => Ok(vec![Part::Text(String::new())]),
-        Some(Value::String(text)) => Ok(vec![Part::Text(text.clone())]),
+        None | Some(Value::Null) => Ok(vec![Part::text("")]),
+        Some(Value::String(text)) => Ok(vec![text_part(text, at)]),
         Some(Value::Array(parts)) => parts
             .iter()
             .enumerate()
@@ -171,7 +216,7 @@ fn part(value: &Value, at: &str) -> Result<Part, FormatError> {
     };
     match fields.get("type").and_then(Value::as_str) {
         Some("text") => match fields.get("text") {
-            Some(Value::String(text)) => Ok(Part::Text(text.clone())),
+            Some(Value::String(text)) => Ok(text_part(text, format!("{at}/text"))),
             Some(other) => Err(shape(&format!("{at}/text"), other, "a string")),
             None => Err(shape(at, value, "a text part with `text`")),
         },
@@ -202,7 +247,7 @@ fn part(value: &Value, at: &str) -> Result<Part, FormatError> {
 }
 
 /// Addresses are checked when the run is read; files are opened much later, if at all.
-fn picture(address: &str, pointer: String) -> Result<Picture, FormatError> {
+pub(crate) fn picture(address: &str, pointer: String) -> Result<Picture, FormatError> {
     if address.starts_with("data:") {
         let source = PictureSource::DataUri(address.to_owned());
         return Ok(Picture { source, pointer });
@@ -293,40 +338,7 @@ fn function_call(function: &Value, id: Option<&Value>, at: &str) -> Result<ToolC
     })
 }
 
-/// The string at `pointer` in `text`, to be edited.
-pub(crate) fn locate<'a>(
-    text: &'a str,
-    pointer: &str,
-) -> Result<Option<Located<'a>>, serde_json::Error> {
-    let mut at = Located::parse(text)?;
-    for step in pointer.split('/').skip(1) {
-        let next = match at.kind() {
-            Kind::Array => step
-                .parse::<usize>()
-                .ok()
-                .and_then(|index| {
-                    at.elements()
-                        .map(|items| items.get(index).copied())
-                        .transpose()
-                })
-                .transpose()?,
-            // serde_json keeps the last of repeated keys; so must the edit.
-            Kind::Object => at
-                .members()?
-                .into_iter()
-                .rfind(|(key, _)| key == step)
-                .map(|(_, value)| value),
-            _ => None,
-        };
-        match next {
-            Some(value) => at = value,
-            None => return Ok(None),
-        }
-    }
-    Ok(Some(at))
-}
-
-fn shape(pointer: &str, found: &Value, expected: &str) -> FormatError {
+pub(crate) fn shape(pointer: &str, found: &Value, expected: &str) -> FormatError {
     let found = match found {
         Value::Null => "null".to_owned(),
         Value::Bool(value) => format!("the boolean {value}"),
@@ -342,7 +354,7 @@ fn shape(pointer: &str, found: &Value, expected: &str) -> FormatError {
     }
 }
 
-fn keys(value: &Value) -> String {
+pub(crate) fn keys(value: &Value) -> String {
     let Some(fields) = value.as_object() else {
         return String::new();
     };
@@ -358,7 +370,7 @@ fn keys(value: &Value) -> String {
     }
 }
 
-fn short(text: &str) -> String {
+pub(crate) fn short(text: &str) -> String {
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),

@@ -65,10 +65,7 @@ impl Reason {
             Reason::NoValue => "sensitive_without_value",
             Reason::EvidenceTooLong { .. } => "evidence_too_long",
             Reason::NoSaving => "no_saving",
-            Reason::Frozen(Frozen::MessageWouldBeEmpty) => "message_would_be_empty",
-            Reason::Frozen(Frozen::UnclosedThink) => "unclosed_think",
-            Reason::Frozen(Frozen::CopiesDisagree) => "copies_disagree",
-            Reason::Frozen(Frozen::ReasoningDetails) => "reasoning_details",
+            Reason::Frozen(rule) => rule.code(),
             Reason::Hidden => "hidden_by_template",
         }
     }
@@ -365,7 +362,7 @@ fn beside(run: &Trajectory, segment: &Segment) -> (String, String) {
         .map(|c| format!("{} {}", c.name, c.arguments_text()))
         .collect();
     let visible = match segment.kind {
-        SegmentKind::Visible => String::new(),
+        SegmentKind::Visible | SegmentKind::Thought => String::new(),
         SegmentKind::Field => message.text(),
         // Behind the closing tag.
         SegmentKind::Think => message

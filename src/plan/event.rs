@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::evidence::is_evidence;
 use crate::summary::{Sigma, SummaryTool};
-use crate::trajectory::{Message, Part, Role, Segment, Trajectory};
+use crate::trajectory::{Message, Part, Role, Segment, Text, Trajectory};
 
 /// When events stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,21 +135,17 @@ fn pre_answer(run: &Trajectory) -> usize {
 
 fn marked(run: &Trajectory, range: Range<usize>) -> bool {
     let is_mark = |text: &str| is_evidence(text).is_some_and(|mark| mark.pruned.is_some());
-    run.messages
-        .get(range)
-        .unwrap_or_default()
-        .iter()
-        .filter(|m| m.role == Role::Assistant)
-        .any(|m| {
-            m.reasoning.as_deref().is_some_and(is_mark)
-                || m.parts.iter().any(|part| match part {
-                    Part::Text(text) => {
-                        is_mark(text)
-                            || text
-                                .split_once("<think>")
-                                .is_some_and(|(_, t)| is_mark(t.trim_start()))
-                    }
-                    _ => false,
-                })
-        })
+    let in_text = |text: &Text| {
+        // Behind an opening tag or a label, or the whole of it.
+        let thought = text.thought.clone().and_then(|range| text.text.get(range));
+        let tagged = text.text.split_once("<think>").map(|(_, rest)| rest);
+        is_mark(&text.text) || thought.is_some_and(is_mark) || tagged.is_some_and(is_mark)
+    };
+    let messages = run.messages.get(range).unwrap_or_default().iter();
+    messages.filter(|m| m.role == Role::Assistant).any(|m| {
+        m.reasoning.iter().any(|r| is_mark(&r.text))
+            || m.parts
+                .iter()
+                .any(|part| matches!(part, Part::Text(text) if in_text(text)))
+    })
 }

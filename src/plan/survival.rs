@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::trajectory::{Segment, Trajectory, atoms, occurs};
+use crate::trajectory::{Segment, Slot, Trajectory, atoms, occurs};
 
 /// The loss of one event that needs no labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,31 +39,19 @@ pub(crate) fn only_in_reasoning(
 fn other_texts(run: &Trajectory, at: usize, candidates: &[&Segment]) -> Vec<String> {
     let mut out = Vec::new();
     for (index, message) in run.messages.iter().take(at).enumerate() {
-        let own = |pointer: &str| {
-            candidates
-                .iter()
-                .find(|s| s.message == index && s.template.pointer == pointer)
-        };
-        if let Some(reasoning) = &message.reasoning
-            && own(&format!("/messages/{index}/reasoning_content")).is_none()
-        {
-            out.push(reasoning.clone());
-        }
-        for (part, value) in message.parts.iter().enumerate() {
-            let crate::trajectory::Part::Text(text) = value else {
+        let reasoning = (0..message.reasoning.len()).map(Slot::Reasoning);
+        for slot in reasoning.chain((0..message.parts.len()).map(Slot::Part)) {
+            let Some(text) = run.slot_text(index, slot) else {
                 continue;
             };
-            let pointer = if message.content_is_list {
-                format!("/messages/{index}/content/{part}/text")
-            } else {
-                format!("/messages/{index}/content")
-            };
-            match own(&pointer) {
-                None => out.push(text.clone()),
+            match candidates
+                .iter()
+                .find(|s| s.message == index && s.slot == slot)
+            {
+                None => out.push(text.to_owned()),
                 Some(segment) => {
-                    let range = &segment.template.range;
-                    out.extend(text.get(..range.start).map(str::to_owned));
-                    out.extend(text.get(range.end..).map(str::to_owned));
+                    out.extend(text.get(..segment.range.start).map(str::to_owned));
+                    out.extend(text.get(segment.range.end..).map(str::to_owned));
                 }
             }
         }

@@ -85,9 +85,10 @@ fn trunk(
     };
     let cuts: Vec<Cut> = candidates
         .iter()
-        .map(|s| Cut {
-            pointer: s.template.pointer.clone(),
-            range: s.template.range.clone(),
+        .filter_map(|s| run.template_place(s.message, s.slot, &s.range))
+        .map(|place| Cut {
+            pointer: place.pointer,
+            range: place.range,
         })
         .collect();
     let rendering = prompter.render_with(&chat, &cuts)?;

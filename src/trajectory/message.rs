@@ -1,5 +1,6 @@
 //! The neutral model of a run: messages of typed parts. A trajectory is read from a file by `formats` or built from these types.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -53,11 +54,37 @@ pub struct Picture {
     pub pointer: String,
 }
 
+/// A text of the run and where it stands in its source.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Text {
+    /// The text as recorded.
+    pub text: String,
+    /// Where it stands; None for a run that was built from typed messages.
+    pub place: Option<Place>,
+    /// Bytes of it that the format marks as reasoning (the body of a numbered thought).
+    pub thought: Option<Range<usize>>,
+    /// Why it must not be edited, if so.
+    pub frozen: Option<Frozen>,
+}
+
+/// One separate piece of reasoning of an assistant message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reasoning {
+    /// The text as recorded.
+    pub text: String,
+    /// Where it stands; further places are copies that change with the first. None for a run built from typed messages.
+    pub places: Vec<Place>,
+    /// Why it must not be edited, if so.
+    pub frozen: Option<Frozen>,
+    /// Whether the format lets it become empty or leave.
+    pub may_be_empty: bool,
+}
+
 /// One piece of a message's content.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Part {
     /// Text as recorded.
-    Text(String),
+    Text(Text),
     /// A picture.
     Picture(Picture),
     /// Something that this version does not understand; it is carried, never dropped, and an event behind it cannot be replayed.
@@ -112,8 +139,8 @@ impl ToolCall {
 pub struct Message {
     /// Who wrote it.
     pub role: Role,
-    /// Separate reasoning (`reasoning_content`, `reasoning`), if the message has the field with a string in it.
-    pub reasoning: Option<String>,
+    /// Separate reasoning (`reasoning_content`, thinking blocks) in order.
+    pub reasoning: Vec<Reasoning>,
     /// Content in order.
     pub parts: Vec<Part>,
     /// Whether the content was a list of parts; templates can tell the two forms apart.
@@ -122,10 +149,6 @@ pub struct Message {
     pub calls: Vec<ToolCall>,
     /// The call that a tool message answers.
     pub answers: Option<String>,
-    /// Places of the reasoning field in the source, `/messages/2/reasoning_content`; more than one where a writer keeps two copies.
-    pub reasoning_pointers: Vec<String>,
-    /// Why the reasoning field must not be edited, if so.
-    pub reasoning_frozen: Option<Frozen>,
 }
 
 impl Message {
@@ -133,24 +156,22 @@ impl Message {
         let content_is_list = !matches!(parts.as_slice(), [] | [Part::Text(_)]);
         Self {
             role,
-            reasoning: None,
+            reasoning: Vec::new(),
             parts,
             content_is_list,
             calls: Vec::new(),
             answers: None,
-            reasoning_pointers: Vec::new(),
-            reasoning_frozen: None,
         }
     }
 
     /// A system message.
     pub fn system(text: impl Into<String>) -> Self {
-        Self::plain(Role::System, vec![Part::Text(text.into())])
+        Self::plain(Role::System, vec![Part::text(text)])
     }
 
     /// A user message of text.
     pub fn user(text: impl Into<String>) -> Self {
-        Self::plain(Role::User, vec![Part::Text(text.into())])
+        Self::plain(Role::User, vec![Part::text(text)])
     }
 
     /// A user message of parts.
@@ -164,10 +185,15 @@ impl Message {
         text: impl Into<String>,
         calls: Vec<ToolCall>,
     ) -> Self {
+        let reasoning = reasoning.map(|text| Reasoning {
+            text,
+            may_be_empty: true,
+            ..Reasoning::default()
+        });
         Self {
-            reasoning,
+            reasoning: reasoning.into_iter().collect(),
             calls,
-            ..Self::plain(Role::Assistant, vec![Part::Text(text.into())])
+            ..Self::plain(Role::Assistant, vec![Part::text(text)])
         }
     }
 
@@ -185,11 +211,17 @@ impl Message {
             .parts
             .iter()
             .filter_map(|part| match part {
-                Part::Text(text) => Some(text.as_str()),
+                Part::Text(text) => Some(text.text.as_str()),
                 _ => None,
             })
             .collect();
         texts.join("\n")
+    }
+
+    /// All separate reasoning as a template gets it, pieces joined by an empty line.
+    pub fn reasoning_text(&self) -> Option<String> {
+        let pieces: Vec<&str> = self.reasoning.iter().map(|r| r.text.as_str()).collect();
+        (!pieces.is_empty()).then(|| pieces.join(BETWEEN_PIECES))
     }
 
     /// Pictures of the content in order.
@@ -204,7 +236,10 @@ impl Message {
 impl Part {
     /// Text.
     pub fn text(text: impl Into<String>) -> Self {
-        Part::Text(text.into())
+        Part::Text(Text {
+            text: text.into(),
+            ..Text::default()
+        })
     }
 
     /// A picture file, relative to the run's picture root.
@@ -234,8 +269,6 @@ pub struct Trajectory {
     pub tools: Vec<Value>,
     /// Messages in order.
     pub messages: Vec<Message>,
-    /// JSON pointer of the message list in the source: `/messages`, or empty for a bare list.
-    pub root: String,
 }
 
 impl Trajectory {
@@ -243,7 +276,6 @@ impl Trajectory {
     pub fn new(tools: Vec<Value>) -> Self {
         Self {
             tools,
-            root: String::from("/messages"),
             ..Self::default()
         }
     }
@@ -271,34 +303,88 @@ impl Trajectory {
             .to_string()
     }
 
-    /// Puts `text` at a place of [`Trajectory::template_messages`]; false if there is no such place.
-    pub(crate) fn replace(&mut self, place: &Place, text: &str) -> bool {
-        let mut steps = place.pointer.split('/').skip(2);
-        let message = steps
-            .next()
-            .and_then(|s| s.parse::<usize>().ok())
-            .and_then(|i| self.messages.get_mut(i));
-        let Some(message) = message else { return false };
-        let target = match (steps.next(), steps.next()) {
-            (Some("reasoning_content"), None) => message.reasoning.as_mut(),
-            (Some("content"), part) => {
-                let part = part.and_then(|s| s.parse().ok()).unwrap_or(0);
-                match message.parts.get_mut(part) {
-                    Some(Part::Text(old)) => Some(old),
-                    _ => None,
-                }
-            }
-            _ => None,
+    /// The text that a slot of a message holds.
+    pub fn slot_text(&self, message: usize, slot: Slot) -> Option<&str> {
+        let message = self.messages.get(message)?;
+        match slot {
+            Slot::Reasoning(index) => message.reasoning.get(index).map(|r| r.text.as_str()),
+            Slot::Part(index) => match message.parts.get(index)? {
+                Part::Text(text) => Some(&text.text),
+                _ => None,
+            },
+        }
+    }
+
+    /// Puts `text` in place of some bytes of a slot; false if there is no such place.
+    pub(crate) fn replace(
+        &mut self,
+        message: usize,
+        slot: Slot,
+        range: &Range<usize>,
+        text: &str,
+    ) -> bool {
+        let Some(message) = self.messages.get_mut(message) else {
+            return false;
+        };
+        let target = match slot {
+            Slot::Reasoning(index) => message.reasoning.get_mut(index).map(|r| &mut r.text),
+            Slot::Part(index) => match message.parts.get_mut(index) {
+                Some(Part::Text(text)) => Some(&mut text.text),
+                _ => None,
+            },
         };
         match target {
-            Some(old) if old.get(place.range.clone()).is_some() => {
-                old.replace_range(place.range.clone(), text);
+            Some(old) if old.get(range.clone()).is_some() => {
+                old.replace_range(range.clone(), text);
                 true
             }
             _ => false,
         }
     }
+
+    /// Where some bytes of a slot stand in [`Trajectory::template_messages`] as this run is now.
+    pub fn template_place(
+        &self,
+        message: usize,
+        slot: Slot,
+        range: &Range<usize>,
+    ) -> Option<Place> {
+        let value = self.messages.get(message)?;
+        let (pointer, offset) = match slot {
+            Slot::Reasoning(index) => {
+                let before = value.reasoning.iter().take(index);
+                let offset = before.map(|r| r.text.len() + BETWEEN_PIECES.len()).sum();
+                (format!("/messages/{message}/reasoning_content"), offset)
+            }
+            Slot::Part(index) if value.content_is_list => {
+                (format!("/messages/{message}/content/{index}/text"), 0)
+            }
+            Slot::Part(index) => {
+                // A content string is its text parts joined by a line end.
+                let texts = value.parts.iter().take(index).map(|part| match part {
+                    Part::Text(text) => text.text.len() + 1,
+                    _ => 0,
+                });
+                (format!("/messages/{message}/content"), texts.sum())
+            }
+        };
+        Some(Place {
+            pointer,
+            range: offset + range.start..offset + range.end,
+        })
+    }
 }
+
+/// Which text of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slot {
+    /// A separate piece of reasoning.
+    Reasoning(usize),
+    /// A text part of the content.
+    Part(usize),
+}
+
+const BETWEEN_PIECES: &str = "\n\n";
 
 fn template_message(message: &Message) -> Value {
     let mut out = Map::new();
@@ -309,8 +395,8 @@ fn template_message(message: &Message) -> Value {
         Value::String(message.text())
     };
     out.insert("content".into(), content);
-    if let Some(reasoning) = &message.reasoning {
-        out.insert("reasoning_content".into(), reasoning.as_str().into());
+    if let Some(reasoning) = message.reasoning_text() {
+        out.insert("reasoning_content".into(), reasoning.into());
     }
     if !message.calls.is_empty() {
         let calls = message.calls.iter().map(|call| {
@@ -335,7 +421,7 @@ fn template_message(message: &Message) -> Value {
 
 fn template_part(part: &Part) -> Value {
     match part {
-        Part::Text(text) => serde_json::json!({"type": "text", "text": text}),
+        Part::Text(text) => serde_json::json!({"type": "text", "text": text.text}),
         Part::Picture(_) => serde_json::json!({"type": "image"}),
         Part::Other(value) => value.clone(),
     }

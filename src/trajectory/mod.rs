@@ -6,5 +6,7 @@ mod message;
 mod segment;
 
 pub use atom::{Atom, AtomKind, atoms, occurs};
-pub use message::{Message, Part, Picture, PictureSource, Role, ToolCall, Trajectory};
+pub use message::{
+    Message, Part, Picture, PictureSource, Reasoning, Role, Slot, Text, ToolCall, Trajectory,
+};
 pub use segment::{Frozen, Place, Segment, SegmentKind, VisibleText, segments};

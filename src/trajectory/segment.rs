@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Message, Part, Role, Trajectory};
+use super::{Message, Part, Role, Slot, Text, Trajectory};
 use crate::evidence::is_evidence;
 
 /// What kind of text a segment was.
@@ -15,13 +15,14 @@ pub enum SegmentKind {
     Field,
     /// Between think tags at the start of the content.
     Think,
+    /// A thought that the format marks by a label.
+    Thought,
     /// Text beside tool calls, in a run that has no other reasoning.
     Visible,
 }
 
 /// Why a segment must not be edited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Frozen {
     /// Nothing else would be left in the message, which providers refuse.
@@ -32,9 +33,22 @@ pub enum Frozen {
     CopiesDisagree,
     /// Another copy stands in `reasoning_details`, which goes back to the provider unchanged.
     ReasoningDetails,
+    /// A provider's rule, by its name and in words.
+    Rule(&'static str, &'static str),
 }
 
 impl Frozen {
+    /// The rule's name in receipts.
+    pub fn code(self) -> &'static str {
+        match self {
+            Frozen::MessageWouldBeEmpty => "message_would_be_empty",
+            Frozen::UnclosedThink => "unclosed_think",
+            Frozen::CopiesDisagree => "copies_disagree",
+            Frozen::ReasoningDetails => "reasoning_details",
+            Frozen::Rule(name, _) => name,
+        }
+    }
+
     /// The rule in words.
     pub fn reason(self) -> &'static str {
         match self {
@@ -44,6 +58,7 @@ impl Frozen {
             Frozen::ReasoningDetails => {
                 "`reasoning_details` holds a copy that the provider expects back unchanged"
             }
+            Frozen::Rule(_, words) => words,
         }
     }
 }
@@ -81,13 +96,15 @@ pub struct Segment {
     pub kind: SegmentKind,
     /// The text.
     pub text: String,
-    /// Where it stands; further places are copies that change with the first.
+    /// Which text of the message holds it.
+    pub slot: Slot,
+    /// Its bytes in that text.
+    pub range: Range<usize>,
+    /// Where it stands in the source; further places are copies that change with the first. Empty for a run built from typed messages.
     pub places: Vec<Place>,
-    /// Its pointer in [`Trajectory::template_messages`], and its bytes there.
-    pub template: Place,
     /// Why it must stay, if so.
     pub frozen: Option<Frozen>,
-    /// Whether the string may become empty when the segment is deleted.
+    /// Whether nothing at all may stand in its place.
     pub may_be_empty: bool,
 }
 
@@ -99,15 +116,15 @@ pub fn segments(run: &Trajectory, visible: VisibleText) -> Vec<Segment> {
         VisibleText::Auto => !run.messages.iter().any(has_own_reasoning),
     };
     let mut out = Vec::new();
-    for (index, message) in run.messages.iter().enumerate() {
-        if message.role != Role::Assistant {
+    for (message, value) in run.messages.iter().enumerate() {
+        if value.role != Role::Assistant {
             continue;
         }
         let before = out.len();
-        field(run, index, message, &mut out);
-        let think = think(run, index, message, &mut out);
-        if plain_text_is_reasoning && !message.calls.is_empty() && !think {
-            visible_text(run, index, message, &mut out);
+        fields(message, value, &mut out);
+        let marked = marked(message, value, &mut out);
+        if plain_text_is_reasoning && !value.calls.is_empty() && !marked {
+            visible_text(message, value, &mut out);
         }
         for (offset, segment) in out[before..].iter_mut().enumerate() {
             segment.index = before + offset;
@@ -117,156 +134,151 @@ pub fn segments(run: &Trajectory, visible: VisibleText) -> Vec<Segment> {
 }
 
 fn has_own_reasoning(message: &Message) -> bool {
+    let is_marked =
+        |(_, text): (usize, &Text)| text.thought.is_some() || think_range(&text.text).is_some();
     message.role == Role::Assistant
-        && (message
-            .reasoning
-            .as_ref()
-            .is_some_and(|text| !text.trim().is_empty())
-            || first_text(message).is_some_and(|(_, text)| think_range(text).is_some()))
+        && (message.reasoning.iter().any(|r| !r.text.trim().is_empty())
+            || texts(message).any(|(_, text)| text.thought.is_some())
+            || texts(message).next().is_some_and(is_marked))
 }
 
-fn first_text(message: &Message) -> Option<(usize, &str)> {
+fn texts(message: &Message) -> impl Iterator<Item = (usize, &Text)> {
     message
         .parts
         .iter()
         .enumerate()
-        .find_map(|(part, value)| match value {
-            Part::Text(text) => Some((part, text.as_str())),
+        .filter_map(|(part, value)| match value {
+            Part::Text(text) => Some((part, text)),
             _ => None,
         })
 }
 
-fn field(run: &Trajectory, index: usize, message: &Message, out: &mut Vec<Segment>) {
-    let Some(text) = &message.reasoning else {
-        return;
-    };
-    if text.trim().is_empty() || is_evidence(text).is_some() {
-        return;
-    }
-    let pointer = format!("{}/{index}/reasoning_content", run.root);
-    let pointers = if message.reasoning_pointers.is_empty() {
-        vec![pointer]
-    } else {
-        message.reasoning_pointers.clone()
-    };
-    let empty = message.calls.is_empty() && message.text().trim().is_empty();
-    out.push(Segment {
-        index: 0,
-        message: index,
-        kind: SegmentKind::Field,
-        text: text.clone(),
-        places: pointers
-            .into_iter()
-            .map(|pointer| Place {
-                pointer,
-                range: 0..text.len(),
-            })
-            .collect(),
-        template: Place {
-            pointer: format!("/messages/{index}/reasoning_content"),
-            range: 0..text.len(),
-        },
-        frozen: message
-            .reasoning_frozen
-            .or(empty.then_some(Frozen::MessageWouldBeEmpty)),
-        may_be_empty: true,
-    });
-}
-
-/// Reasoning between think tags at the start of the content; true if there are tags.
-fn think(run: &Trajectory, index: usize, message: &Message, out: &mut Vec<Segment>) -> bool {
-    let Some((part, text)) = first_text(message) else {
-        return false;
-    };
-    let Some(Tagged { inner, closed }) = think_range(text) else {
-        return false;
-    };
-    let Some(body) = text.get(inner.clone()) else {
-        return false;
-    };
-    let trimmed = trim_range(text, inner);
-    if body.trim().is_empty() || is_evidence(body.trim()).is_some() {
-        return true;
-    }
-    let rest_is_empty = text
-        .split_once("</think>")
-        .is_none_or(|(_, rest)| rest.trim().is_empty())
-        && message.parts.len() == 1
-        && message.calls.is_empty();
-    let frozen = if !closed {
-        Some(Frozen::UnclosedThink)
-    } else {
-        rest_is_empty.then_some(Frozen::MessageWouldBeEmpty)
-    };
-    out.push(content_segment(
-        run,
-        index,
-        message,
-        part,
-        trimmed,
-        SegmentKind::Think,
-        frozen,
-        true,
-    ));
-    true
-}
-
-fn visible_text(run: &Trajectory, index: usize, message: &Message, out: &mut Vec<Segment>) {
-    for (part, value) in message.parts.iter().enumerate() {
-        let Part::Text(text) = value else { continue };
+fn fields(message: usize, value: &Message, out: &mut Vec<Segment>) {
+    let alone = value.calls.is_empty() && value.text().trim().is_empty();
+    for (index, reasoning) in value.reasoning.iter().enumerate() {
+        let text = &reasoning.text;
         if text.trim().is_empty() || is_evidence(text).is_some() {
             continue;
         }
-        out.push(content_segment(
-            run,
-            index,
+        out.push(Segment {
+            index: 0,
             message,
-            part,
-            0..text.len(),
-            SegmentKind::Visible,
-            None,
-            // An empty text part is refused by providers; an empty string beside calls is not.
-            !message.content_is_list,
-        ));
+            kind: SegmentKind::Field,
+            text: text.clone(),
+            slot: Slot::Reasoning(index),
+            range: 0..text.len(),
+            places: reasoning.places.clone(),
+            frozen: reasoning
+                .frozen
+                .or(alone.then_some(Frozen::MessageWouldBeEmpty)),
+            may_be_empty: reasoning.may_be_empty,
+        });
     }
 }
 
+/// Reasoning that the content itself marks: think tags at its start, or thoughts that the format knows. True if there are marks.
+fn marked(message: usize, value: &Message, out: &mut Vec<Segment>) -> bool {
+    let mut any = false;
+    for (part, text) in texts(value) {
+        if let Some(range) = &text.thought {
+            any = true;
+            content_segment(
+                message,
+                part,
+                text,
+                range.clone(),
+                SegmentKind::Thought,
+                None,
+                true,
+                out,
+            );
+        }
+    }
+    let Some((part, text)) = texts(value).next().filter(|_| !any) else {
+        return any;
+    };
+    let Some(Tagged { inner, closed }) = think_range(&text.text) else {
+        return false;
+    };
+    let rest = text
+        .text
+        .split_once("</think>")
+        .map_or("", |(_, rest)| rest);
+    let alone = rest.trim().is_empty() && value.parts.len() == 1 && value.calls.is_empty();
+    let frozen = if closed {
+        alone.then_some(Frozen::MessageWouldBeEmpty)
+    } else {
+        Some(Frozen::UnclosedThink)
+    };
+    content_segment(
+        message,
+        part,
+        text,
+        inner,
+        SegmentKind::Think,
+        frozen,
+        true,
+        out,
+    );
+    true
+}
+
+fn visible_text(message: usize, value: &Message, out: &mut Vec<Segment>) {
+    // An empty text part is refused by providers; an empty string beside calls is not.
+    let may_be_empty = !value.content_is_list;
+    for (part, text) in texts(value) {
+        if text.text.trim().is_empty() {
+            continue;
+        }
+        let whole = 0..text.text.len();
+        content_segment(
+            message,
+            part,
+            text,
+            whole,
+            SegmentKind::Visible,
+            None,
+            may_be_empty,
+            out,
+        );
+    }
+}
+
+/// Adds the segment at `range` of a text part, unless it is empty or evidence. Marked reasoning loses the white space at its ends.
 #[allow(clippy::too_many_arguments)]
 fn content_segment(
-    run: &Trajectory,
-    index: usize,
-    message: &Message,
+    message: usize,
     part: usize,
+    text: &Text,
     range: Range<usize>,
     kind: SegmentKind,
     frozen: Option<Frozen>,
     may_be_empty: bool,
-) -> Segment {
-    let tail = if message.content_is_list {
-        format!("{index}/content/{part}/text")
-    } else {
-        format!("{index}/content")
+    out: &mut Vec<Segment>,
+) {
+    let range = match kind {
+        SegmentKind::Visible => range,
+        _ => trim_range(&text.text, range),
     };
-    let text = match message.parts.get(part) {
-        Some(Part::Text(text)) => text.get(range.clone()).unwrap_or_default().to_owned(),
-        _ => String::new(),
-    };
-    Segment {
-        index: 0,
-        message: index,
-        kind,
-        text,
-        places: vec![Place {
-            pointer: format!("{}/{tail}", run.root),
-            range: range.clone(),
-        }],
-        template: Place {
-            pointer: format!("/messages/{tail}"),
-            range,
-        },
-        frozen,
-        may_be_empty,
+    let body = text.text.get(range.clone()).unwrap_or_default();
+    if body.is_empty() || is_evidence(body).is_some() {
+        return;
     }
+    let place = text.place.as_ref().map(|place| Place {
+        pointer: place.pointer.clone(),
+        range: place.range.start + range.start..place.range.start + range.end,
+    });
+    out.push(Segment {
+        index: 0,
+        message,
+        kind,
+        text: body.to_owned(),
+        slot: Slot::Part(part),
+        range,
+        places: place.into_iter().collect(),
+        frozen: frozen.or(text.frozen),
+        may_be_empty,
+    });
 }
 
 struct Tagged {

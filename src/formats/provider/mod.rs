@@ -1,0 +1,65 @@
+//! What does a provider refuse? Its rules as code, one file a provider: what must stay as it is, and what a history may not look like.
+
+use serde_json::Value;
+
+use super::{FormatError, WireFormat};
+use crate::trajectory::Trajectory;
+
+/// A rule that a history breaks.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Violation {
+    /// Whose rule.
+    pub provider: &'static str,
+    /// Its name.
+    pub rule: &'static str,
+    /// The message it concerns, counted in the run.
+    pub message: Option<usize>,
+    /// JSON pointer of the place.
+    pub path: String,
+    /// What was found there and what was expected.
+    pub what: String,
+}
+
+/// The rules of one provider.
+pub trait Provider: Send + Sync {
+    /// Its name for `--provider`.
+    fn name(&self) -> &'static str;
+
+    /// Marks the reasoning of `run` (read from `root`) that this provider does not let anyone edit.
+    fn freeze(&self, root: &Value, run: &mut Trajectory);
+
+    /// Every violation in a history as it is written, in order.
+    fn check(&self, root: &Value) -> Vec<Violation>;
+}
+
+/// Every provider whose rules are known.
+pub const PROVIDERS: &[&dyn Provider] = &[];
+
+/// The providers whose rules a record of `format` has to obey: the one called `name`, or all that are known for the format
+/// (`strict`, and without a name).
+pub fn of(
+    format: &dyn WireFormat,
+    name: Option<&str>,
+) -> Result<Vec<&'static dyn Provider>, FormatError> {
+    let known = format.providers();
+    match name {
+        None | Some("strict") => Ok(PROVIDERS
+            .iter()
+            .copied()
+            .filter(|p| known.contains(&p.name()))
+            .collect()),
+        Some(name) => match PROVIDERS.iter().find(|p| p.name() == name) {
+            Some(provider) => Ok(vec![*provider]),
+            None => Err(FormatError::Shape {
+                pointer: String::new(),
+                found: format!("the provider name `{name}`"),
+                expected: format!("strict or one of {}", names()),
+            }),
+        },
+    }
+}
+
+fn names() -> String {
+    let names: Vec<&str> = PROVIDERS.iter().map(|p| p.name()).collect();
+    names.join(", ")
+}
