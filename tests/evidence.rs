@@ -466,6 +466,23 @@ fn decomposed_syllables_stay_whole() {
 }
 
 #[test]
+fn a_line_that_would_read_as_another_value_falls_back_to_the_bare_value() {
+    // cut before the combining mark, the line would begin with a token that the segment does not hold
+    let text = "x5\u{fe0f}\u{20e3}The \u{10a0c}5\u{fe0f}\u{20e3}\u{fffc}";
+    for words in 0..4 {
+        let source = Source {
+            text,
+            sensitive: &all(text),
+            superseded: &[0],
+            ..Source::default()
+        };
+        let evidence = extract_within(&source, words);
+        assert_eq!(check(&source, &evidence.lines), Ok(()), "{evidence:?}");
+        assert_eq!(evidence.lines.len(), 1);
+    }
+}
+
+#[test]
 fn a_list_over_several_lines_stays_one_value_on_one_line() {
     let text = "The box is at [\n  118,\n  64,\n  402,\n  92\n] as\nseen.";
     let source = Source {
