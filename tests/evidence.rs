@@ -11,8 +11,8 @@ use std::ops::Range;
 
 use proptest::prelude::*;
 use spare::evidence::{
-    BoxOrder, BoxSpace, BoxUnit, Evidence, HEADER, Line, Mark, Source, Unfaithful, check, extract,
-    extract_within, is_evidence, mark, render,
+    Evidence, HEADER, Layout, Line, Mark, Source, Unfaithful, check, extract, extract_within,
+    is_evidence, mark, render,
 };
 
 const LABELS: [&str; 6] = ["Box: ", "List: ", "Text: ", "Code: ", "Number: ", "Name: "];
@@ -189,7 +189,10 @@ fn case() -> impl Strategy<Value = Case> {
 
 /// A line without what the template adds.
 fn variable(line: &str) -> &str {
-    let line = LABELS.iter().find_map(|l| line.strip_prefix(l)).unwrap();
+    let line = LABELS
+        .iter()
+        .find_map(|l| line.strip_prefix(l))
+        .unwrap_or(line);
     line.strip_suffix(UNKNOWN).unwrap_or(line)
 }
 
@@ -206,9 +209,9 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn planted_values_survive_and_nothing_else_appears(case in case(), words in 0usize..16) {
+    fn planted_values_survive_and_nothing_else_appears(case in case(), words in 0usize..16, labels in any::<bool>()) {
         let source = case.source();
-        let evidence = extract_within(&source, words);
+        let evidence = extract_within(&source, Layout { words, labels });
         let shown = render(&evidence, Mark { pruned: None }, None);
         for value in &case.must {
             prop_assert!(shown.contains(value.as_str()), "lost {value:?}\n{shown}");
@@ -231,7 +234,9 @@ proptest! {
     fn a_dropped_or_falsified_value_is_found(case in case(), pick in any::<prop::sample::Index>(), digit in 1u8..10) {
         let source = case.source();
         let lines = extract(&source).lines;
-        prop_assume!(!case.must.is_empty());
+        if case.must.is_empty() {
+            return Ok(());
+        }
         let value = &case.must[pick.index(case.must.len())];
         let without: Vec<Line> = lines.iter().filter(|l| !l.text.contains(value.as_str())).cloned().collect();
         prop_assert!(check(&source, &without).is_err());
@@ -276,13 +281,14 @@ proptest! {
         only_here in prop::collection::vec(0usize..12, 0..4),
         superseded in prop::collection::vec(0usize..12, 0..3),
         words in 0usize..14,
+        labels in any::<bool>(),
     ) {
         let sensitive: Vec<Range<usize>> = ranges.iter().map(|&(at, n)| at..at + n).collect();
         let source = Source {
             text: &text, call: &call, sensitive: &sensitive, only_here: &only_here, superseded: &superseded,
             ..Source::default()
         };
-        let evidence = extract_within(&source, words);
+        let evidence = extract_within(&source, Layout { words, labels });
         prop_assert_eq!(check(&source, &evidence.lines), Ok(()), "{:?}", evidence);
         let shown = render(&evidence, Mark { pruned: None }, None);
         prop_assert!(broken(&text) || !broken(&shown));
@@ -292,234 +298,28 @@ proptest! {
     }
 }
 
-fn all(text: &str) -> [Range<usize>; 1] {
-    [0..text.len()]
-}
-
-fn lines(source: &Source<'_>) -> Vec<String> {
-    extract(source).lines.into_iter().map(|l| l.text).collect()
-}
-
-fn written(text: &[&str]) -> Vec<Line> {
-    text.iter()
-        .map(|t| Line {
-            text: (*t).to_owned(),
-            anchor: None,
-        })
-        .collect()
-}
-
 #[test]
-fn a_form_keeps_every_reading_as_it_was_written() {
-    let text = "Let me look at the form carefully. The form has fields. Field 1 at [118, 64, 402, 92] reads \"AX-00731-Q\". \
-        Hmm, is it 0 or O? Field 2: -12.50 EUR, not +12.50. Field 3: 3/8\" thread, 1.5e-4 m gap. \
-        Field 4 rotated 90 deg, serial 0x7F3A, rev B2. So I am done looking at the form. Yes, done.";
-    let source = Source {
-        text,
-        sensitive: &all(text),
-        visible: "Fields read: AX-00731-Q; -12.50 EUR.",
-        ..Source::default()
-    };
-    assert_eq!(
-        lines(&source),
-        [
-            "Box: Field 1 at [118, 64, 402, 92] reads \"AX-00731-Q\" (order, unit and picture not stated)",
-            "Number: is it 0 or O?",
-            "Number: Field 2: -12.50 EUR, not +12.50",
-            "Number: Field 3: 3/8\" thread, 1.5e-4 m gap",
-            "Code: Field 4 rotated 90 deg, serial 0x7F3A, rev B2",
-        ]
+fn decomposed_syllables_stay_whole() {
+    use unicode_segmentation::UnicodeSegmentation;
+    let text = format!(
+        "{}4711{}",
+        "\u{1112}\u{1161}\u{11ab}".repeat(60),
+        "\u{1100}\u{1173}".repeat(60)
     );
-}
-
-#[test]
-fn a_board_segment_keeps_the_reading_with_its_object_and_its_doubt() {
-    let text = "Now I can read it: the purple diamond carries 1. The next shape to check is the purple square. I can see the \
-        purple square at cell (0, 1). It might be a 4, but I am not sure. I crop the cell to zoom in.";
-    // the digit 1 of the cell in the call is not the reading 1; the cell itself is not repeated
-    let call = "crop\n{\"cell\": (0,1)}";
-    let source = Source {
-        text,
-        sensitive: &all(text),
-        call,
-        ..Source::default()
-    };
-    assert_eq!(
-        lines(&source),
-        [
-            "Number: the purple diamond carries 1",
-            "Number: It might be a 4, but I am not sure"
-        ]
-    );
-}
-
-#[test]
-fn a_box_says_how_it_is_read_when_the_call_does() {
-    let text = "The sign is at [174, 450, 469, 658] on the wall.";
-    let space = BoxSpace {
-        order: Some(BoxOrder::Xyxy),
-        unit: Some(BoxUnit::Thousandths),
-        picture: Some("0".into()),
-        picture_size: None,
-    };
-    let mut source = Source {
-        text,
-        sensitive: &all(text),
-        space: Some(space.clone()),
-        ..Source::default()
-    };
-    assert_eq!(
-        lines(&source),
-        [
-            "Box: The sign is at [174, 450, 469, 658] on the wall (x1, y1, x2, y2; 0..1000; picture 0)"
-        ]
-    );
-    source.space = Some(BoxSpace {
-        unit: None,
-        picture_size: Some((640, 480)),
-        ..space.clone()
-    });
-    assert!(
-        lines(&source)[0]
-            .ends_with("(x1, y1, x2, y2; picture 0, 640 x 480 pixels; unit not stated)")
-    );
-    source.space = Some(BoxSpace {
-        picture: None,
-        ..space
-    });
-    let bare = written(&["Box: [174, 450, 469, 658]"]);
-    assert!(matches!(
-        check(&source, &bare),
-        Err(Unfaithful::Unread { line: 0, .. })
-    ));
-    // a model's guess about the order is a value that nothing vouches for
-    let guess = written(&["Box: [174, 450, 469, 658] (x1, y1, x2, y2; 0..1000; picture 7)"]);
-    assert!(matches!(
-        check(&source, &guess),
-        Err(Unfaithful::Invented { .. } | Unfaithful::Unread { .. })
-    ));
-}
-
-#[test]
-fn a_value_of_the_call_is_not_repeated_even_when_json_escapes_it() {
-    let text = "I move C:\\Users\\Ann to the café \"Où\" and note 4711.";
-    let call = "{\"from\": \"C:\\\\Users\\\\Ann\", \"label\": \"O\\u00f9\"}";
-    let source = Source {
-        text,
-        sensitive: &all(text),
-        call,
-        ..Source::default()
-    };
-    assert_eq!(lines(&source), ["Number: note 4711"]);
-    let repeated = written(&["Number: note 4711", "Text: 'Où'"]);
-    assert!(matches!(
-        check(&source, &repeated),
-        Err(Unfaithful::Repeated { line: 1, .. })
-    ));
-}
-
-#[test]
-fn a_superseded_value_is_not_written_and_not_missed() {
-    let text = "The plate looks like AB-4471, I think. The colour code is RAL-3020.";
-    let source = Source {
-        text,
-        sensitive: &all(text),
-        superseded: &[0],
-        ..Source::default()
-    };
-    assert_eq!(lines(&source), ["Code: The colour code is RAL-3020"]);
-    let stale = written(&["Code: RAL-3020", "Code: AB-4471"]);
-    assert!(matches!(
-        check(&source, &stale),
-        Err(Unfaithful::Superseded { line: 1, .. })
-    ));
-}
-
-#[test]
-fn lines_of_a_model_are_held_to_the_same_rules() {
-    let text = "The sign reads \"Stop\" and the distance is 12.50 m.";
-    let source = Source {
-        text,
-        sensitive: &all(text),
-        ..Source::default()
-    };
-    for good in [
-        "Evidence:\n- Text: 'Stop'\n- Number: 12.50 m",
-        "Sign: “Stop”\n\nDistance: 12.50 m",
-    ] {
-        assert_eq!(
-            check(&source, &Evidence::from_text(good).lines),
-            Ok(()),
-            "{good}"
-        );
-    }
-    for (bad, why) in [
-        ("Text: 'Stop'\nNumber: 12.5 m", "a digit less"),
-        ("Text: 'Stop'\nNumber: -12.50 m", "a sign more"),
-        ("Text: 'Stop'\nNumber: 12.50 mm", "another unit"),
-        ("Text: 'Stop'", "a value less"),
-        (
-            "Text: 'Halt'\nText: 'Stop'\nNumber: 12.50 m",
-            "another string",
-        ),
-        ("Text: 'Stop'\nNumber: 12.50 m\nNumber: 3", "a value more"),
-        ("", "nothing"),
-    ] {
+    let whole: HashSet<&str> = text.graphemes(true).collect();
+    for (words, labels) in (0..14).map(|w| (w, w % 2 == 0)) {
+        let source = Source {
+            text: &text,
+            sensitive: &[0..text.len()],
+            ..Source::default()
+        };
+        let evidence = extract_within(&source, Layout { words, labels });
+        assert_eq!(evidence.lines.len(), 1);
+        let shown = variable(&evidence.lines[0].text);
+        assert!(shown.contains("4711") && shown.len() < text.len());
         assert!(
-            check(&source, &Evidence::from_text(bad).lines).is_err(),
-            "{why}"
+            shown.graphemes(true).all(|g| whole.contains(g)),
+            "{shown:?}"
         );
     }
-    assert!(matches!(
-        check(&source, &written(&["Text: 'Stop'\nNumber: 12.50 m"])),
-        Err(Unfaithful::NotALine { .. })
-    ));
-    assert!(matches!(
-        check(&source, &written(&["Text: "])),
-        Err(Unfaithful::NotALine { .. })
-    ));
-}
-
-#[test]
-fn nothing_is_kept_where_nothing_must_be() {
-    let text = "I keep the question in mind while I work, and 42 was no help.";
-    assert!(
-        extract(&Source {
-            text,
-            ..Source::default()
-        })
-        .is_empty()
-    );
-    assert!(
-        extract(&Source {
-            text,
-            sensitive: &[0..10],
-            ..Source::default()
-        })
-        .is_empty()
-    );
-    assert!(extract(&Source::default()).is_empty());
-    assert_eq!(
-        extract(&Source {
-            text,
-            only_here: &[0],
-            ..Source::default()
-        })
-        .lines
-        .len(),
-        1
-    );
-}
-
-#[test]
-fn evidence_goes_through_json_and_leaves_an_empty_anchor_out() {
-    let evidence = Evidence {
-        lines: written(&["Number: 5"]),
-    };
-    let json = serde_json::to_string(&evidence).unwrap();
-    assert_eq!(json, "{\"lines\":[{\"text\":\"Number: 5\"}]}");
-    assert_eq!(serde_json::from_str::<Evidence>(&json).unwrap(), evidence);
-    let anchored: Line =
-        serde_json::from_str("{\"text\":\"Number: 5\",\"anchor\":\"p1\"}").unwrap();
-    assert_eq!(anchored.anchor.as_deref(), Some("p1"));
 }

@@ -12,8 +12,37 @@ use super::window::Wanted;
 use super::{Evidence, Line, Source, space};
 use crate::trajectory::atom::{Atom, atoms, occurs};
 
-/// Words a line may hold beside its label, unless its values alone are longer.
-const MAX_WORDS: usize = 12;
+/// How much stands around the values of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Words a line may hold, unless its values alone are longer; 0 gives bare values.
+    pub words: usize,
+    /// Whether a line begins with the kind of its value (`Text: `).
+    pub labels: bool,
+}
+
+impl Layout {
+    /// From the most readable to the shortest: a caller with a token limit takes the first that fits. Labels go
+    /// first: in a clause they say little, and small tokenizers spend five tokens on one.
+    pub const ALL: [Self; 4] = [
+        Self {
+            words: 12,
+            labels: true,
+        },
+        Self {
+            words: 12,
+            labels: false,
+        },
+        Self {
+            words: 6,
+            labels: false,
+        },
+        Self {
+            words: 0,
+            labels: false,
+        },
+    ];
+}
 
 /// Values of fewer bytes mean something only with their context, so each mention is kept, not each value.
 const SHORT_BYTES: usize = 4;
@@ -21,13 +50,13 @@ const SHORT_BYTES: usize = 4;
 /// The lines that must stand where `source.text` stood; none if no value must stay.
 #[must_use]
 pub fn extract(source: &Source<'_>) -> Evidence {
-    extract_within(source, MAX_WORDS)
+    let [first, ..] = Layout::ALL;
+    extract_within(source, first)
 }
 
-/// [`extract`] with at most `max_words` words a line: for a caller with a token limit, who asks for less context
-/// (0: bare values) before it gives up.
+/// [`extract`] with less around the values, for a caller with a token limit (see [`Layout::ALL`]).
 #[must_use]
-pub fn extract_within(source: &Source<'_>, max_words: usize) -> Evidence {
+pub fn extract_within(source: &Source<'_>, layout: Layout) -> Evidence {
     let text = source.text;
     let atoms = atoms(text);
     let required = source.required(&atoms);
@@ -51,11 +80,12 @@ pub fn extract_within(source: &Source<'_>, max_words: usize) -> Evidence {
         barred: &is(&|index, a| {
             !required.contains(&index) && (source.superseded.contains(&index) || rules.bars(a))
         }),
-        limit: WORD * max_words,
+        limit: WORD.saturating_mul(layout.words),
     };
     let mut out = Writer {
         text,
         rules: &rules,
+        labels: layout.labels,
         atoms: &atoms,
         pieces: &pieces,
         lines: Vec::new(),
@@ -83,6 +113,7 @@ pub fn extract_within(source: &Source<'_>, max_words: usize) -> Evidence {
 struct Writer<'a> {
     text: &'a str,
     rules: &'a Rules<'a>,
+    labels: bool,
     atoms: &'a [Atom],
     pieces: &'a Pieces,
     lines: Vec<String>,
@@ -155,7 +186,8 @@ impl<'a> Writer<'a> {
     /// `Text: ...`, and behind boxes how to read them.
     fn labelled(&self, values: &[&Atom], shown: &str) -> String {
         let text = self.text;
-        let label = check::label(values.iter().map(|a| (a.kind, space::is_box(a, text))));
+        let kinds = values.iter().map(|a| (a.kind, space::is_box(a, text)));
+        let label = if self.labels { check::label(kinds) } else { "" };
         let boxed = atoms(shown).iter().any(|a| space::is_box(a, shown));
         let note = if boxed {
             format!(" {}", self.rules.note)

@@ -19,7 +19,7 @@ use std::ops::Range;
 use crate::trajectory::atom::{self, Atom, AtomKind};
 
 pub use check::{Unfaithful, check};
-pub use extract::{extract, extract_within};
+pub use extract::{Layout, extract, extract_within};
 pub use mark::{HEADER, Mark, TASK_STATE, is_evidence, mark, render};
 pub use space::{BoxOrder, BoxSpace, BoxUnit};
 
