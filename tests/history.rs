@@ -45,7 +45,10 @@ fn visible_text_is_reasoning_only_where_the_run_has_no_other() {
     };
     let plain = run(json!({"role": "assistant", "content": "The answer."}));
     let visible = (1, SegmentKind::Visible, "I look.".to_owned(), None);
-    assert_eq!(found(&plain, VisibleText::Auto), std::slice::from_ref(&visible));
+    assert_eq!(
+        found(&plain, VisibleText::Auto),
+        std::slice::from_ref(&visible)
+    );
     assert_eq!(found(&plain, VisibleText::Keep), []);
     let field = run(json!({"role": "assistant", "content": "The answer.", "reasoning": "hm"}));
     assert_eq!(

@@ -134,9 +134,15 @@ fn reasoning(message: &mut Message, value: &Value, at: &str) -> Result<(), Forma
         match value.get(key) {
             None | Some(Value::Null) => {}
             Some(Value::String(text)) => match &message.reasoning {
+                // An empty field is what some clients write everywhere; it is no copy of the other one.
+                Some(_) if text.trim().is_empty() => {}
                 None => {
                     message.reasoning = Some(text.clone());
                     message.reasoning_pointers.push(pointer);
+                }
+                Some(first) if first.trim().is_empty() => {
+                    message.reasoning = Some(text.clone());
+                    message.reasoning_pointers = vec![pointer];
                 }
                 Some(first) if first == text => message.reasoning_pointers.push(pointer),
                 Some(_) => message.reasoning_frozen = Some(Frozen::CopiesDisagree),

@@ -8,3 +8,4 @@ mod segment;
 pub use atom::{Atom, AtomKind, atoms, occurs};
 pub use message::{Message, Part, Picture, PictureSource, Role, ToolCall, Trajectory};
 pub use segment::{Frozen, Place, Segment, SegmentKind, VisibleText, segments};
+pub(crate) use segment::{is_free_of_tags, segment_pointer, think_text};

@@ -188,10 +188,13 @@ fn think(run: &Trajectory, index: usize, message: &Message, out: &mut Vec<Segmen
     if body.trim().is_empty() || is_evidence(body.trim()).is_some() {
         return true;
     }
+    let others_are_blank = message.parts.iter().enumerate().all(|(other, value)| {
+        other == part || matches!(value, Part::Text(text) if text.trim().is_empty())
+    });
     let rest_is_empty = text
         .split_once("</think>")
         .is_none_or(|(_, rest)| rest.trim().is_empty())
-        && message.parts.len() == 1
+        && others_are_blank
         && message.calls.is_empty();
     let frozen = if !closed {
         Some(Frozen::UnclosedThink)
@@ -242,11 +245,7 @@ fn content_segment(
     frozen: Option<Frozen>,
     may_be_empty: bool,
 ) -> Segment {
-    let tail = if message.content_is_list {
-        format!("{index}/content/{part}/text")
-    } else {
-        format!("{index}/content")
-    };
+    let template = segment_pointer(message, index, part);
     let text = match message.parts.get(part) {
         Some(Part::Text(text)) => text.get(range.clone()).unwrap_or_default().to_owned(),
         _ => String::new(),
@@ -257,16 +256,35 @@ fn content_segment(
         kind,
         text,
         places: vec![Place {
-            pointer: format!("{}/{tail}", run.root),
+            pointer: template.replacen("/messages", &run.root, 1),
             range: range.clone(),
         }],
         template: Place {
-            pointer: format!("/messages/{tail}"),
+            pointer: template,
             range,
         },
         frozen,
         may_be_empty,
     }
+}
+
+/// The pointer of a text part of message `index` in [`Trajectory::template_messages`].
+pub(crate) fn segment_pointer(message: &Message, index: usize, part: usize) -> String {
+    if message.content_is_list {
+        format!("/messages/{index}/content/{part}/text")
+    } else {
+        format!("/messages/{index}/content")
+    }
+}
+
+/// The text between the think tags of a content, if it has them.
+pub(crate) fn think_text(content: &str) -> Option<&str> {
+    content.get(think_range(content)?.inner)
+}
+
+/// Whether `text` may stand in the content of a message without being read as a think tag.
+pub(crate) fn is_free_of_tags(text: &str) -> bool {
+    !text.contains("<think>") && !text.contains("</think>")
 }
 
 struct Tagged {
