@@ -173,6 +173,16 @@ impl Pruner {
             out.skipped = Some("an earlier pruning decided it".into());
             return Ok(out);
         }
+        let no_summary = || {
+            format!(
+                "no summary: found no call of `{}` with a string `{}`",
+                options.tool.name, options.tool.argument
+            )
+        };
+        if options.summary == SummaryChoice::Run && out.event.recorded.is_none() {
+            out.skipped = Some(no_summary());
+            return Ok(out);
+        }
         if out.event.candidates.is_empty() {
             out.skipped = Some("no reasoning stands before it".into());
             return Ok(out);
@@ -207,10 +217,7 @@ impl Pruner {
             }
         };
         let Some(sigma) = sigma.filter(|s| !s.text.trim().is_empty()) else {
-            out.skipped = Some(format!(
-                "no summary: found no call of `{}` with a string `{}`",
-                options.tool.name, options.tool.argument
-            ));
+            out.skipped = Some(no_summary());
             return Ok(out);
         };
         let pictures = scorer.pictures(run, out.event.at, root)?;

@@ -181,16 +181,8 @@ impl<'a> Rules<'a> {
         Ok(())
     }
 
-    /// The line without its label and the note behind its boxes: what the segment must vouch for.
     fn variable<'l>(&self, text: &'l str) -> &'l str {
-        let shown = LABELS
-            .iter()
-            .find_map(|label| text.strip_prefix(label))
-            .unwrap_or(text);
-        shown
-            .trim_end()
-            .strip_suffix(self.note.as_str())
-            .map_or(shown, str::trim_end)
+        variable(text, &self.note)
     }
 
     /// `true` for a value that no line may hold, if `atom` of the segment is not required itself.
@@ -204,6 +196,18 @@ impl<'a> Rules<'a> {
         (atom.kind == AtomKind::List || value.len() >= DISTINCT_BYTES)
             && self.call.holds(value, atom.kind)
     }
+}
+
+/// A line without its label and the note behind its boxes: what the segment must vouch for.
+pub(super) fn variable<'l>(line: &'l str, note: &str) -> &'l str {
+    let shown = LABELS
+        .iter()
+        .find_map(|label| line.strip_prefix(label))
+        .unwrap_or(line);
+    shown
+        .trim_end()
+        .strip_suffix(note)
+        .map_or(shown, str::trim_end)
 }
 
 /// The label of a line that keeps values of these kinds; the flag says whether a list is a box.

@@ -3,7 +3,9 @@
 //! A reader that meets the mark treats the event as decided, so pruning pruned output changes nothing. The first
 //! line must be the mark and nothing else: prose that begins `Evidence: the sign ...` is reasoning.
 
-use super::Evidence;
+use std::borrow::Cow;
+
+use super::{BoxSpace, Evidence, check, space};
 
 /// First line of evidence.
 pub const HEADER: &str = "Evidence:";
@@ -59,6 +61,26 @@ pub fn render(evidence: &Evidence, at: Mark, task_state: Option<&str>) -> String
         out.push_str(line);
     }
     out
+}
+
+/// What a text of the history says by itself: of evidence without its mark, its labels and the notes behind boxes (those of
+/// `space`), so that the `2` of `2 of 3 steps pruned` is no value that survived. Any other text as it is.
+pub(crate) fn own_words<'t>(text: &'t str, space: Option<&BoxSpace>) -> Cow<'t, str> {
+    if is_evidence(text).is_none() {
+        return Cow::Borrowed(text);
+    }
+    let note = space::note(space);
+    let mut lines = text.trim_start().split('\n').skip(1).peekable();
+    let mut out = String::with_capacity(text.len());
+    if let Some(state) = lines.peek().and_then(|line| line.strip_prefix(TASK_STATE)) {
+        out.push_str(state);
+        lines.next();
+    }
+    for line in lines {
+        out.push('\n');
+        out.push_str(check::variable(line, &note));
+    }
+    Cow::Owned(out)
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ use crate::trajectory::atom::{self, Atom, AtomKind};
 
 pub use check::{Unfaithful, check};
 pub use extract::{Layout, extract, extract_within};
+pub(crate) use mark::own_words;
 pub use mark::{HEADER, Mark, TASK_STATE, is_evidence, mark, render};
 pub use space::{BoxOrder, BoxSpace, BoxUnit};
 
@@ -111,7 +112,7 @@ impl Standing {
 }
 
 /// JSON string escapes resolved, wherever they stand; what is no valid escape stays as it is.
-fn unescape(text: &str) -> String {
+pub(crate) fn unescape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((plain, escape)) = rest.split_once('\\') {

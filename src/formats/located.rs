@@ -214,7 +214,10 @@ fn unit(rest: &str) -> Option<(usize, usize)> {
     }
     let high = u32::from_str_radix(rest.get(2..6)?, 16).ok()?;
     if (0xD800..0xDC00).contains(&high) {
-        return Some((12, 4));
+        // Its other half must follow; a text with half a pair decodes to nothing.
+        let low = rest.get(6..12)?.strip_prefix("\\u")?;
+        let low = u32::from_str_radix(low, 16).ok()?;
+        return (0xDC00..0xE000).contains(&low).then_some((12, 4));
     }
     char::from_u32(high).map(|c| (6, c.len_utf8()))
 }

@@ -158,7 +158,13 @@ fn reasoning(message: &mut Message, value: &Value, at: &str) -> Result<(), Forma
                     range: 0..text.len(),
                 };
                 match &mut found {
-                    None => {
+                    // An empty field is what some clients write everywhere; it is no copy of the other one.
+                    Some(_) if text.trim().is_empty() => {}
+                    Some(first) if first.text == *text => first.places.push(place),
+                    Some(first) if !first.text.trim().is_empty() => {
+                        first.frozen = Some(Frozen::CopiesDisagree);
+                    }
+                    _ => {
                         found = Some(Reasoning {
                             text: text.clone(),
                             places: vec![place],
@@ -166,8 +172,6 @@ fn reasoning(message: &mut Message, value: &Value, at: &str) -> Result<(), Forma
                             may_be_empty: true,
                         });
                     }
-                    Some(first) if first.text == *text => first.places.push(place),
-                    Some(first) => first.frozen = Some(Frozen::CopiesDisagree),
                 }
             }
             Some(other) => return Err(shape(&pointer, other, "a string or null")),

@@ -1,5 +1,6 @@
 //! From a rule's decisions to a total plan of one event: every candidate named once, with its verdict, its reason and its new text.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
@@ -7,12 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use super::event::Event;
 use super::space::box_space;
-use super::survival::{Survival, only_in_reasoning};
-use crate::evidence::{Evidence, HEADER, Mark, Source, extract_within, render};
+use super::survival::{Survival, content_around, only_in_reasoning};
+use crate::evidence::{Evidence, HEADER, Layout, Mark, Source, extract_within, own_words, render};
 use crate::rules::Decision;
 use crate::score::EventScores;
 use crate::summary::{Sigma, SigmaSource};
-use crate::trajectory::{Frozen, Segment, SegmentKind, Trajectory, atoms, occurs};
+use crate::trajectory::{Frozen, Segment, SegmentKind, Trajectory, atoms, is_free_of_tags, occurs};
 
 /// What becomes of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -47,8 +48,10 @@ pub enum Reason {
         /// Tokens of the evidence.
         evidence: usize,
     },
-    /// The whole event would not have made the history shorter.
+    /// The history would not have become shorter.
     NoSaving,
+    /// The text that would stand there holds a think tag, which would cut the message elsewhere.
+    NoPlace,
     /// A rule forbids the edit.
     Frozen(Frozen),
     /// The chat template already leaves it out.
@@ -65,6 +68,7 @@ impl Reason {
             Reason::NoValue => "sensitive_without_value",
             Reason::EvidenceTooLong { .. } => "evidence_too_long",
             Reason::NoSaving => "no_saving",
+            Reason::NoPlace => "no_place",
             Reason::Frozen(rule) => rule.code(),
             Reason::Hidden => "hidden_by_template",
         }
@@ -88,9 +92,10 @@ impl fmt::Display for Reason {
                     "its evidence would take {evidence} tokens, too many to be shorter"
                 )
             }
-            Reason::NoSaving => {
-                f.write_str("pruning this event would not make the history shorter")
-            }
+            Reason::NoSaving => f.write_str("pruning it would not make the history shorter"),
+            Reason::NoPlace => f.write_str(
+                "what would stand there holds a think tag, which would cut the message elsewhere",
+            ),
             Reason::Frozen(rule) => f.write_str(rule.reason()),
             Reason::Hidden => f.write_str("the chat template leaves it out already"),
         }
@@ -187,7 +192,7 @@ pub fn build(input: &EventInput<'_>, options: &PlanOptions) -> EventPlan {
         .iter()
         .filter_map(|index| input.segments.get(*index))
         .collect();
-    let only = only_in_reasoning(input.run, input.event.at, &candidates);
+    let only = only_in_reasoning(input.run, input.event.at, &candidates, input.hidden);
     let mut plans: Vec<SegmentPlan> = candidates.iter().map(|s| first_verdict(input, s)).collect();
 
     // Values still to be kept: newest mention first, so that a value stands once, where it was settled.
@@ -196,7 +201,7 @@ pub fn build(input: &EventInput<'_>, options: &PlanOptions) -> EventPlan {
         .filter(|atom| !occurs(&input.sigma.text, atom))
         .collect();
     for (plan, segment) in plans.iter().zip(&candidates) {
-        if plan.text.is_none() {
+        if plan.text.is_none() && plan.verdict != Verdict::Invisible {
             open.retain(|atom| !occurs(&segment.text, atom));
         }
     }
@@ -212,11 +217,19 @@ pub fn build(input: &EventInput<'_>, options: &PlanOptions) -> EventPlan {
         } else {
             Vec::new()
         };
-        rebuild(input, segment, plan, &keep, options);
-        let stays = plan.text.as_deref().unwrap_or(&segment.text);
-        open.retain(|atom| !occurs(stays, atom));
+        rebuild(input, segment, &candidates, plan, &keep, options);
+        let stays = stays(input.run, segment, plan);
+        open.retain(|atom| !occurs(&stays, atom));
     }
     finish(input, &candidates, only, plans)
+}
+
+/// What stands where the segment stood, without marks.
+fn stays<'a>(run: &Trajectory, segment: &'a Segment, plan: &'a SegmentPlan) -> Cow<'a, str> {
+    match &plan.text {
+        Some(text) => own_words(text, box_space(run, segment.message).as_ref()),
+        None => Cow::Borrowed(&segment.text),
+    }
 }
 
 fn first_verdict(input: &EventInput<'_>, segment: &Segment) -> SegmentPlan {
@@ -259,6 +272,7 @@ fn first_verdict(input: &EventInput<'_>, segment: &Segment) -> SegmentPlan {
 fn rebuild(
     input: &EventInput<'_>,
     segment: &Segment,
+    candidates: &[&Segment],
     plan: &mut SegmentPlan,
     keep: &[&str],
     options: &PlanOptions,
@@ -283,10 +297,11 @@ fn rebuild(
                 .collect()
         })
         .unwrap_or_default();
-    let (call, visible) = beside(input.run, segment);
+    let (call, visible) = beside(input.run, segment, candidates);
     let mut source = Source {
         text: &segment.text,
-        sensitive: if plan.verdict == Verdict::Evidence {
+        // Covered words leave nothing; but what becomes evidence holds every sensitive value.
+        sensitive: if plan.verdict == Verdict::Evidence || !only_here.is_empty() {
             &spans
         } else {
             &[]
@@ -314,30 +329,45 @@ fn rebuild(
             (plan.verdict, plan.reason, plan.text) =
                 (Verdict::Keep, Reason::EvidenceTooLong { evidence }, None);
         }
+        Ok(evidence) if evidence.is_empty() && segment.may_be_empty => {
+            plan.text = Some(String::new());
+        }
         Ok(evidence) if evidence.is_empty() => {
-            plan.text = Some(if segment.may_be_empty {
-                String::new()
+            if (input.count)(HEADER) < plan.tokens {
+                plan.text = Some(HEADER.to_owned());
             } else {
-                HEADER.to_owned()
-            });
+                (plan.verdict, plan.reason, plan.text) = (Verdict::Keep, Reason::NoSaving, None);
+            }
         }
         Ok(evidence) => {
             if plan.verdict == Verdict::Delete {
                 (plan.verdict, plan.reason) = (Verdict::Evidence, Reason::OnlyHere);
             }
-            plan.text = Some(render(&evidence, Mark { pruned: None }, None));
+            let text = render(&evidence, Mark { pruned: None }, None);
+            if may_stand(segment, &text) {
+                plan.text = Some(text);
+            } else {
+                (plan.verdict, plan.reason, plan.text) = (Verdict::Keep, Reason::NoPlace, None);
+            }
         }
     }
 }
 
-/// Words of a line, tried in turn until the evidence is short enough. Never bare values: "9" alone says something else than "it looks like 9".
-const CONTEXT_WORDS: [usize; 3] = [12, 8, 5];
+/// Whether the message is read as before with `text` in the segment's place.
+fn may_stand(segment: &Segment, text: &str) -> bool {
+    segment.kind == SegmentKind::Field || is_free_of_tags(text)
+}
+
+/// Ways of writing evidence, tried in turn until it is short enough. Never bare values: "9" alone says something else than "it looks like 9".
+fn layouts() -> impl Iterator<Item = Layout> {
+    Layout::ALL.into_iter().filter(|layout| layout.words > 0)
+}
 
 /// Evidence of at most `limit` tokens with as much context as fits; its smallest size where nothing does.
 fn fit(source: &Source<'_>, limit: f64, count: &dyn Fn(&str) -> usize) -> Result<Evidence, usize> {
     let mut smallest = usize::MAX;
-    for words in CONTEXT_WORDS {
-        let evidence = extract_within(source, words);
+    for layout in layouts() {
+        let evidence = extract_within(source, layout);
         let cost = if evidence.is_empty() {
             0
         } else {
@@ -351,8 +381,8 @@ fn fit(source: &Source<'_>, limit: f64, count: &dyn Fn(&str) -> usize) -> Result
     Err(smallest)
 }
 
-/// What stays in the same turn: its calls, and its visible text without the segment.
-fn beside(run: &Trajectory, segment: &Segment) -> (String, String) {
+/// What stays in the same turn: its calls, and its visible text without any candidate of the event.
+fn beside(run: &Trajectory, segment: &Segment, candidates: &[&Segment]) -> (String, String) {
     let Some(message) = run.messages.get(segment.message) else {
         return Default::default();
     };
@@ -361,17 +391,8 @@ fn beside(run: &Trajectory, segment: &Segment) -> (String, String) {
         .iter()
         .map(|c| format!("{} {}", c.name, c.arguments_text()))
         .collect();
-    let visible = match segment.kind {
-        SegmentKind::Visible | SegmentKind::Thought => String::new(),
-        SegmentKind::Field => message.text(),
-        // Behind the closing tag.
-        SegmentKind::Think => message
-            .text()
-            .split_once("</think>")
-            .map(|(_, rest)| rest.to_owned())
-            .unwrap_or_default(),
-    };
-    (calls.join("\n"), visible)
+    let visible = content_around(message, segment.message, candidates);
+    (calls.join("\n"), visible.join("\n"))
 }
 
 /// Marks the event, writes a summary that stands nowhere else, and counts what is lost.
@@ -384,7 +405,9 @@ fn finish(
     let pruned = plans.iter().filter(|p| p.text.is_some()).count();
     let total = plans.len();
     let mut summary_tokens = 0;
-    if let Some(last) = plans.iter_mut().rev().find(|p| p.text.is_some()) {
+    let mut undo = None;
+    let edited = plans.iter_mut().zip(candidates).rev();
+    if let Some((last, segment)) = edited.into_iter().find(|(p, _)| p.text.is_some()) {
         let old = last.text.take().unwrap_or_default();
         let lines = old
             .strip_prefix(HEADER)
@@ -400,13 +423,16 @@ fn finish(
             inserted,
         );
         if let Some(state) = inserted {
-            summary_tokens = (input.count)(state);
+            summary_tokens = (input.count)(state.trim());
         }
-        last.text = Some(if lines.is_empty() {
+        let text = if lines.is_empty() {
             mark
         } else {
             format!("{mark}\n{lines}")
-        });
+        };
+        // Nothing may go where the summary cannot stand.
+        undo = (!may_stand(segment, &text)).then_some(Reason::NoPlace);
+        last.text = Some(text);
     }
     let written: usize = plans
         .iter()
@@ -419,19 +445,23 @@ fn finish(
         .map(|p| p.tokens)
         .sum();
     if pruned > 0 && written >= removed {
+        undo = undo.or(Some(Reason::NoSaving));
+    }
+    if let Some(reason) = undo {
         for plan in plans.iter_mut().filter(|p| p.text.is_some()) {
-            (plan.verdict, plan.reason, plan.text) = (Verdict::Keep, Reason::NoSaving, None);
+            (plan.verdict, plan.reason, plan.text) = (Verdict::Keep, reason.clone(), None);
         }
         summary_tokens = 0;
     }
     let changes = plans.iter().any(|p| p.text.is_some());
-    let mut after: Vec<&str> = plans
+    let mut after: Vec<Cow<'_, str>> = plans
         .iter()
         .zip(candidates)
-        .map(|(plan, segment)| plan.text.as_deref().unwrap_or(&segment.text))
+        .filter(|(plan, _)| plan.verdict != Verdict::Invisible)
+        .map(|(plan, segment)| stays(input.run, segment, plan))
         .collect();
     if input.sigma.source == SigmaSource::Call {
-        after.push(&input.sigma.text);
+        after.push(Cow::Borrowed(&input.sigma.text));
     }
     let lost: Vec<String> = only
         .iter()
@@ -443,7 +473,11 @@ fn finish(
             only_in_reasoning: only.len(),
             lost,
         },
-        evidence_tokens: if changes { written - summary_tokens } else { 0 },
+        evidence_tokens: if changes {
+            written.saturating_sub(summary_tokens)
+        } else {
+            0
+        },
         summary_tokens,
         segments: plans,
     }

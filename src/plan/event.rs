@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::evidence::is_evidence;
 use crate::summary::{Sigma, SummaryTool};
-use crate::trajectory::{Message, Part, Role, Segment, Text, Trajectory};
+use crate::trajectory::{Message, Part, Role, Segment, Text, Trajectory, think_text};
 
 /// When events stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,8 +32,15 @@ pub struct Event {
     pub recorded: Option<Sigma>,
     /// Whether an earlier pruning decided it: its mark stands in the run.
     pub decided: bool,
-    /// Numbers of the segments to decide on.
+    /// Numbers of the segments to decide on: those of turns before the one that carries the summary which no earlier event had.
+    /// None where the run holds no summary for the event; they stay candidates of the next one.
     pub candidates: Vec<usize>,
+}
+
+/// Where an event stands, and the run's own summary for it with its turn.
+struct Stand {
+    at: usize,
+    recorded: Option<(usize, Sigma)>,
 }
 
 /// The events of a run in order. With `supplied` (a summary from outside) and no summary call, `Trigger::Model` falls back to `PreAnswer`.
@@ -44,41 +51,26 @@ pub fn events(
     tool: &SummaryTool,
     supplied: bool,
 ) -> Vec<Event> {
-    let mut places = match trigger {
-        Trigger::Model => summaries(run, tool),
-        Trigger::Fixed(every) => fixed(run, every),
-        Trigger::PreAnswer => vec![(pre_answer(run), None)],
-    };
-    if trigger == Trigger::Model && places.is_empty() && supplied {
-        places.push((pre_answer(run), None));
-    }
-    if trigger != Trigger::Model && !supplied {
-        // These triggers take the newest summary that the run itself holds by then.
-        let known = summaries(run, tool);
-        for (at, sigma) in &mut places {
-            *sigma = known
-                .iter()
-                .rev()
-                .find(|(turn, _)| turn < at)
-                .and_then(|(_, s)| s.clone());
-        }
-    }
     let mut from = 0;
-    places
+    stands(run, trigger, tool, supplied)
         .into_iter()
         .enumerate()
-        .map(|(index, (at, recorded))| {
-            let candidates = segments
-                .iter()
-                .filter(|s| (from..at).contains(&s.message))
-                .map(|s| s.index)
-                .collect();
-            let decided = marked(run, from..at);
-            from = at;
+        .map(|(index, Stand { at, recorded })| {
+            let end = match &recorded {
+                Some((turn, _)) if !supplied => *turn,
+                _ => at,
+            };
+            let decided = marked(run, from..end);
+            let mut candidates = Vec::new();
+            if supplied || recorded.is_some() {
+                let own = segments.iter().filter(|s| (from..end).contains(&s.message));
+                candidates = own.map(|s| s.index).collect();
+                from = from.max(end);
+            }
             Event {
                 index,
                 at,
-                recorded,
+                recorded: recorded.map(|(_, sigma)| sigma),
                 decided,
                 candidates,
             }
@@ -86,6 +78,32 @@ pub fn events(
         .collect()
 }
 
+fn stands(run: &Trajectory, trigger: Trigger, tool: &SummaryTool, supplied: bool) -> Vec<Stand> {
+    let known = summaries(run, tool);
+    let places = match trigger {
+        Trigger::Model if !supplied || !known.is_empty() => {
+            let own = known.into_iter().map(|(at, sigma)| Stand {
+                at,
+                recorded: sigma.map(|sigma| (at, sigma)),
+            });
+            return own.collect();
+        }
+        Trigger::Fixed(every) => fixed(run, every),
+        Trigger::Model | Trigger::PreAnswer => vec![pre_answer(run)],
+    };
+    // These take the newest summary that the run itself holds by then.
+    let newest = |at: usize| {
+        let mut by_then = known.iter().rev().filter(|(turn, _)| *turn < at);
+        by_then.find_map(|(turn, sigma)| Some((*turn, sigma.clone()?)))
+    };
+    let stand = |at| Stand {
+        at,
+        recorded: newest(at),
+    };
+    places.into_iter().map(stand).collect()
+}
+
+/// Turns that call the summary tool, with their summaries; None where the call holds no text.
 fn summaries(run: &Trajectory, tool: &SummaryTool) -> Vec<(usize, Option<Sigma>)> {
     let turns = run.messages.iter().enumerate();
     turns
@@ -97,15 +115,14 @@ fn summaries(run: &Trajectory, tool: &SummaryTool) -> Vec<(usize, Option<Sigma>)
                 .map(|c| (at, c))
         })
         .map(|(at, call)| {
-            (
-                at,
-                call.string_argument(&tool.argument).map(Sigma::from_call),
-            )
+            let text = call.string_argument(&tool.argument);
+            let text = text.filter(|text| !text.trim().is_empty());
+            (at, text.map(Sigma::from_call))
         })
         .collect()
 }
 
-fn fixed(run: &Trajectory, every: usize) -> Vec<(usize, Option<Sigma>)> {
+fn fixed(run: &Trajectory, every: usize) -> Vec<usize> {
     let mut out = Vec::new();
     let mut turns = 0;
     for (index, message) in run.messages.iter().enumerate() {
@@ -119,7 +136,7 @@ fn fixed(run: &Trajectory, every: usize) -> Vec<(usize, Option<Sigma>)> {
                 .iter()
                 .skip(index + 1)
                 .take_while(|m| m.role == Role::Tool);
-            out.push((index + 1 + results.count(), None));
+            out.push(index + 1 + results.count());
         }
     }
     out
@@ -136,16 +153,12 @@ fn pre_answer(run: &Trajectory) -> usize {
 fn marked(run: &Trajectory, range: Range<usize>) -> bool {
     let is_mark = |text: &str| is_evidence(text).is_some_and(|mark| mark.pruned.is_some());
     let in_text = |text: &Text| {
-        // Behind an opening tag or a label, or the whole of it.
         let thought = text.thought.clone().and_then(|range| text.text.get(range));
-        let tagged = text.text.split_once("<think>").map(|(_, rest)| rest);
-        is_mark(&text.text) || thought.is_some_and(is_mark) || tagged.is_some_and(is_mark)
+        is_mark(&text.text) || thought.is_some_and(is_mark) || think_text(&text.text).is_some_and(is_mark)
     };
     let messages = run.messages.get(range).unwrap_or_default().iter();
     messages.filter(|m| m.role == Role::Assistant).any(|m| {
         m.reasoning.iter().any(|r| is_mark(&r.text))
-            || m.parts
-                .iter()
-                .any(|part| matches!(part, Part::Text(text) if in_text(text)))
+            || m.parts.iter().any(|part| matches!(part, Part::Text(text) if in_text(text)))
     })
 }

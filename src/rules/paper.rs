@@ -59,7 +59,7 @@ impl Rule for Paper {
                 .iter()
                 .zip(d)
                 .enumerate()
-                .filter(|(_, (dn, d))| **dn > self.tau && **d > self.min_nats)
+                .filter(|(_, (dn, d))| exceeds(**dn, self.tau) && exceeds(**d, self.min_nats))
                 .map(|(k, _)| k)
                 .collect();
             let needed = self.kappa.min(d.len());
@@ -76,6 +76,11 @@ impl Rule for Paper {
     fn uninformative(&self, max_nats: f64) -> bool {
         max_nats <= self.min_nats
     }
+}
+
+/// `x > limit`; a divergence that is no number (infinite in all of its event, or broken) counts, so that it keeps its segment.
+fn exceeds(x: f64, limit: f64) -> bool {
+    x > limit || x.is_nan()
 }
 
 #[cfg(test)]
@@ -133,6 +138,18 @@ mod tests {
     fn one_value_everywhere_is_not_sensitive() {
         let scores = event(&[&[0.3, 0.3], &[0.3]]);
         assert_eq!(verdicts(&Paper::published(), &scores), [false, false]);
+    }
+
+    #[test]
+    fn a_divergence_that_is_no_number_keeps_its_segment() {
+        let scores = event(&[
+            &[0.1, f64::INFINITY, f64::INFINITY],
+            &[f64::NAN, f64::NAN],
+            &[0.1, 0.1],
+        ]);
+        for rule in [Paper::published(), Paper::with_floor()] {
+            assert_eq!(verdicts(&rule, &scores), [true, true, false]);
+        }
     }
 
     #[test]

@@ -316,7 +316,7 @@ impl Trajectory {
     }
 
     /// Puts `text` in place of some bytes of a slot; false if there is no such place.
-    pub(crate) fn replace(
+    pub fn replace(
         &mut self,
         message: usize,
         slot: Slot,

@@ -10,3 +10,4 @@ pub use message::{
     Message, Part, Picture, PictureSource, Reasoning, Role, Slot, Text, ToolCall, Trajectory,
 };
 pub use segment::{Frozen, Place, Segment, SegmentKind, VisibleText, segments};
+pub(crate) use segment::{is_free_of_tags, think_text};

@@ -204,7 +204,10 @@ fn marked(message: usize, value: &Message, out: &mut Vec<Segment>) -> bool {
         .text
         .split_once("</think>")
         .map_or("", |(_, rest)| rest);
-    let alone = rest.trim().is_empty() && value.parts.len() == 1 && value.calls.is_empty();
+    let others_are_blank = value.parts.iter().enumerate().all(|(other, value)| {
+        other == part || matches!(value, Part::Text(text) if text.text.trim().is_empty())
+    });
+    let alone = rest.trim().is_empty() && others_are_blank && value.calls.is_empty();
     let frozen = if closed {
         alone.then_some(Frozen::MessageWouldBeEmpty)
     } else {
@@ -279,6 +282,16 @@ fn content_segment(
         frozen: frozen.or(text.frozen),
         may_be_empty,
     });
+}
+
+/// The text between the think tags of a content, if it has them.
+pub(crate) fn think_text(content: &str) -> Option<&str> {
+    content.get(think_range(content)?.inner)
+}
+
+/// Whether `text` may stand in the content of a message without being read as a think tag.
+pub(crate) fn is_free_of_tags(text: &str) -> bool {
+    !text.contains("<think>") && !text.contains("</think>")
 }
 
 struct Tagged {

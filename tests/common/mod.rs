@@ -1,6 +1,9 @@
 //! Runs with planted reasoning, written in many spellings of JSON.
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub mod engine;
+pub mod planted;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
