@@ -93,20 +93,27 @@ fn a_mark_right_before_the_closing_tag_is_seen() {
 #[test]
 fn a_value_in_text_that_goes_too_does_not_stand_there() {
     let fields = json!({"reasoning_content": format!("{LONG}: it is 4711 now"), "content": format!("I see 4711. {LONG}")});
+    let mut body: Value = serde_json::from_str(&run(&[(fields, json!("{}"))])).unwrap();
+    body["messages"][2]["content"] = "4711".into();
     let settings = Settings {
         visible: VisibleText::Prune,
         given: Some("all seen".into()),
         ..Settings::default()
     };
-    let everything =
-        |s: &spare::trajectory::Segment| Said::Shown(true, (0..tokens(&s.text).len()).collect());
-    for rule in [&everything as &dyn Fn(&_) -> Said, &|_: &_| {
-        Said::Shown(false, Vec::new())
-    }] {
-        let out = prune(&run(&[(fields.clone(), json!("{}"))]), &settings, rule);
-        assert!(out.after.contains("4711"), "{}", out.after);
-        assert_eq!(lost(&out), [""; 0]);
-    }
+    // The field is sensitive; the text beside the call is covered and goes.
+    let out = prune(&body.to_string(), &settings, &|s| {
+        Said::Shown(s.index == 0, (0..tokens(&s.text).len()).collect())
+    });
+    assert_eq!(
+        verdicts(&out),
+        [
+            (Verdict::Evidence, "sensitive"),
+            (Verdict::Delete, "covered")
+        ]
+    );
+    let after: Value = serde_json::from_str(&out.after).unwrap();
+    let evidence = after["messages"][1]["reasoning_content"].as_str().unwrap();
+    assert!(evidence.contains("4711"), "{evidence}");
 }
 
 #[test]
