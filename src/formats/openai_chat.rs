@@ -299,7 +299,7 @@ fn function_call(function: &Value, id: Option<&Value>, at: &str) -> Result<ToolC
     })
 }
 
-/// The string at `pointer` in `text`, to be edited.
+/// The value at the JSON pointer (RFC 6901) `pointer` in `text`, to be edited.
 pub(crate) fn locate<'a>(
     text: &'a str,
     pointer: &str,
@@ -317,11 +317,13 @@ pub(crate) fn locate<'a>(
                 })
                 .transpose()?,
             // serde_json keeps the last of repeated keys; so must the edit.
-            Kind::Object => at
-                .members()?
-                .into_iter()
-                .rfind(|(key, _)| key == step)
-                .map(|(_, value)| value),
+            Kind::Object => {
+                let wanted = step.replace("~1", "/").replace("~0", "~");
+                let members = at.members()?.into_iter();
+                members
+                    .rev()
+                    .find_map(|(key, value)| (key == wanted).then_some(value))
+            }
             _ => None,
         };
         match next {

@@ -60,9 +60,9 @@ pub fn events(
                 Some((turn, _)) if !supplied => *turn,
                 _ => at,
             };
-            let decided = marked(run, from..end);
-            let mut candidates = Vec::new();
+            let (mut decided, mut candidates) = (false, Vec::new());
             if supplied || recorded.is_some() {
+                decided = marked(run, from..end);
                 let own = segments.iter().filter(|s| (from..end).contains(&s.message));
                 candidates = own.map(|s| s.index).collect();
                 from = from.max(end);
