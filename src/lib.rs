@@ -78,6 +78,6 @@ pub mod trajectory;
 pub use engine::Engine;
 pub use error::{Error, PictureProblem};
 #[cfg(feature = "engine")]
-pub use pruner::{EventOutcome, PruneOptions, Pruned, Pruner};
+pub use pruner::{EventOutcome, EvidenceBuilder, PruneOptions, Pruned, Pruner};
 #[cfg(feature = "engine")]
 pub use spare_models::{Control, Progress, WeightDtype};

@@ -1,5 +1,6 @@
 //! The whole way of one run: events, contexts, scores, decisions, plan, edits, receipt. Each arrow is a value that can be looked at.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -7,6 +8,7 @@ use spare_models::Control;
 
 use crate::engine::Engine;
 use crate::error::Error;
+use crate::evidence::{self, Source};
 use crate::formats::{self, Edit, WireFormat, provider};
 use crate::plan::{
     self, Event, EventInput, EventPlan, EventReceipt, PlanOptions, Receipt, SummaryReceipt,
@@ -17,6 +19,16 @@ use crate::rules::{Decision, Paper, Rule};
 use crate::score::{EventScores, LocalScorer, ScoreOptions};
 use crate::summary::{self, Sigma, SummaryChoice, SummaryTool};
 use crate::trajectory::{Segment, Trajectory, VisibleText, segments};
+
+/// Who writes evidence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EvidenceBuilder {
+    /// Rules over the segment's text; no model.
+    #[default]
+    Extract,
+    /// The loaded model; where its lines are not faithful or too long, the rules.
+    Generate,
+}
 
 /// Settings of a pruning.
 #[derive(Clone)]
@@ -33,6 +45,8 @@ pub struct PruneOptions {
     pub score: ScoreOptions,
     /// How verdicts become text.
     pub plan: PlanOptions,
+    /// Who writes evidence.
+    pub evidence: EvidenceBuilder,
     /// Whether text beside tool calls is reasoning.
     pub visible: VisibleText,
     /// The wire format, where it is not to be told from the content.
@@ -50,6 +64,7 @@ impl Default for PruneOptions {
             rule: Arc::new(Paper::with_floor()),
             score: ScoreOptions::default(),
             plan: PlanOptions::default(),
+            evidence: EvidenceBuilder::Extract,
             visible: VisibleText::Auto,
             format: None,
             provider: None,
@@ -231,6 +246,14 @@ impl Pruner {
         )?;
         out.scores = scorer.score(&replay, options.score, control)?;
         out.decisions = options.rule.decide(&out.scores);
+        let failed = RefCell::new(None);
+        let write = |source: &Source<'_>| match evidence::generate(&self.engine, source, control) {
+            Ok(evidence) => evidence,
+            Err(error) => {
+                failed.replace(Some(error));
+                None
+            }
+        };
         out.plan = plan::build(
             &EventInput {
                 run,
@@ -241,9 +264,13 @@ impl Pruner {
                 decisions: &out.decisions,
                 hidden: &replay.hidden,
                 count: &|text| self.engine.count(text),
+                writer: (options.evidence == EvidenceBuilder::Generate).then_some(&write),
             },
             &options.plan,
         );
+        if let Some(error) = failed.into_inner() {
+            return Err(error);
+        }
         out.replay = Some(replay);
         out.sigma = Some(sigma);
         Ok(out)
@@ -366,6 +393,7 @@ impl Pruner {
             "kl": self.options.score.kl,
             "sigma_form": SIGMA_FORM,
             "keep_atoms": self.options.plan.keep_atoms,
+            "evidence": format!("{:?}", self.options.evidence).to_lowercase(),
         })
     }
 }

@@ -597,3 +597,35 @@ fn score_prints_one_object_an_event_with_whole_contexts() {
     }
     assert!(largest > 0.999);
 }
+
+/// The board model does not know the request: its lines are not believed, and rules over the text stand in.
+#[test]
+fn evidence_and_summaries_from_the_model_are_checked() {
+    let dir = examples();
+    for option in ["--evidence", "--summary"] {
+        let out = spare(
+            dir.path(),
+            &["prune", "runs.jsonl", "-o", "out.jsonl", option, "generate"],
+        );
+        assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+        let receipts = fs::read_to_string(dir.path().join("out.jsonl.receipt.jsonl")).unwrap();
+        for line in receipts.lines() {
+            let receipt: Value = serde_json::from_str(line).unwrap();
+            let event = &receipt["events"][0];
+            assert_eq!(event["atoms"]["lost"], json!([]), "{line}");
+            if option == "--summary" && event["skipped"].is_null() {
+                assert_eq!(event["summary"]["source"], "generated");
+            }
+        }
+        let out = spare(
+            dir.path(),
+            &[
+                "restore",
+                "out.jsonl",
+                "--receipt",
+                "out.jsonl.receipt.jsonl",
+            ],
+        );
+        assert_eq!(out.stdout, fs::read(dir.path().join("runs.jsonl")).unwrap());
+    }
+}

@@ -393,3 +393,52 @@ fn remaining_visible(after: &Value, segment: &Segment, case: &Case) -> String {
         None => text,
     }
 }
+
+#[test]
+fn the_generator_reaches_every_verdict_and_reason() {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+    let mut runner = TestRunner::deterministic();
+    let mut seen = std::collections::BTreeMap::<String, usize>::new();
+    for _ in 0..1500 {
+        let case = cases().new_tree(&mut runner).unwrap().current();
+        for done in &case.out.events {
+            for plan in &done.plan.segments {
+                *seen
+                    .entry(format!("{:?} {}", plan.verdict, plan.reason.code()))
+                    .or_default() += 1;
+            }
+            let changed = if done.plan.changes() {
+                "event changed"
+            } else {
+                "event unchanged"
+            };
+            *seen.entry(changed.into()).or_default() += 1;
+            *seen.entry("values only in reasoning".into()).or_default() +=
+                done.plan.survival.only_in_reasoning;
+            *seen.entry("values lost".into()).or_default() += done.plan.survival.lost.len();
+        }
+    }
+    println!("{seen:#?}");
+    for wanted in [
+        "Delete covered",
+        "Evidence covered_but_only_here",
+        "Evidence sensitive",
+        "Keep evidence_too_long",
+        "Keep no_saving",
+        "Keep sensitive_without_value",
+        "Frozen copies_disagree",
+        "Frozen reasoning_details",
+        "Frozen unclosed_think",
+        "Invisible hidden_by_template",
+        "event changed",
+        "event unchanged",
+        "values only in reasoning",
+        "values lost",
+    ] {
+        assert!(
+            seen.get(wanted).is_some_and(|n| *n >= 20),
+            "{wanted}: {seen:#?}"
+        );
+    }
+}

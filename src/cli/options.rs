@@ -10,7 +10,7 @@ use crate::rules::Paper;
 use crate::score::{Kl, ScoreOptions};
 use crate::summary::{SummaryChoice, SummaryTool};
 use crate::trajectory::VisibleText;
-use crate::{Engine, Error, PruneOptions, Pruner, WeightDtype};
+use crate::{Engine, Error, EvidenceBuilder, PruneOptions, Pruner, WeightDtype};
 
 /// Options that prune, score and explain share.
 #[derive(Args, Clone, Debug)]
@@ -72,6 +72,9 @@ pub(crate) struct Common {
     /// Let the rule alone decide what is lost, as the paper does.
     #[arg(long)]
     pub no_keep_atoms: bool,
+    /// Who writes evidence: rules over the text, or the loaded model where its lines are faithful.
+    #[arg(long, value_enum, default_value_t = EvidenceName::Extract)]
+    pub evidence: EvidenceName,
     /// Whether text beside tool calls is reasoning. [default: only where a run has no reasoning fields or think tags]
     #[arg(long, value_enum, value_name = "prune|keep")]
     pub visible_text: Option<Visible>,
@@ -94,6 +97,12 @@ pub(crate) enum RuleName {
 pub(crate) enum KlName {
     Topk,
     Full,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum EvidenceName {
+    Extract,
+    Generate,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -177,6 +186,10 @@ impl Common {
             plan: PlanOptions {
                 keep_atoms: self.keep_atoms || !self.no_keep_atoms,
                 ..PlanOptions::default()
+            },
+            evidence: match self.evidence {
+                EvidenceName::Extract => EvidenceBuilder::Extract,
+                EvidenceName::Generate => EvidenceBuilder::Generate,
             },
             visible: match self.visible_text {
                 None => VisibleText::Auto,

@@ -8,6 +8,8 @@
 
 mod check;
 mod extract;
+#[cfg(feature = "engine")]
+mod generate;
 mod mark;
 mod piece;
 mod space;
@@ -20,6 +22,10 @@ use crate::trajectory::atom::{self, Atom, AtomKind};
 
 pub use check::{Unfaithful, check};
 pub use extract::{Layout, extract, extract_within};
+#[cfg(feature = "engine")]
+pub use generate::MAX_EVIDENCE_TOKENS;
+#[cfg(feature = "engine")]
+pub(crate) use generate::generate;
 pub(crate) use mark::own_words;
 pub use mark::{HEADER, Mark, TASK_STATE, is_evidence, mark, render};
 pub use space::{BoxOrder, BoxSpace, BoxUnit};

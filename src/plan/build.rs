@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::event::Event;
 use super::space::box_space;
 use super::survival::{Survival, content_around, only_in_reasoning};
-use crate::evidence::{Evidence, HEADER, Layout, Mark, Source, extract_within, own_words, render};
+use crate::evidence::{
+    Evidence, HEADER, Layout, Mark, Source, check, extract_within, own_words, render,
+};
 use crate::rules::Decision;
 use crate::score::EventScores;
 use crate::summary::{Sigma, SigmaSource};
@@ -119,6 +121,8 @@ pub struct SegmentPlan {
     pub needed: usize,
     /// What replaces it, decoded; None leaves it.
     pub text: Option<String>,
+    /// Whether somebody wrote the evidence, rather than rules over the text.
+    pub written: bool,
 }
 
 /// Settings of [`build`].
@@ -182,7 +186,12 @@ pub struct EventInput<'a> {
     pub hidden: &'a [usize],
     /// Tokens of a text, by the engine's tokenizer.
     pub count: &'a dyn Fn(&str) -> usize,
+    /// Writes evidence for a segment; what it writes counts only if it is faithful and short enough, else rules over the text do it.
+    pub writer: Option<&'a Writer<'a>>,
 }
+
+/// Somebody who writes evidence, such as the loaded model; None where nothing came of it.
+pub type Writer<'a> = dyn Fn(&Source<'_>) -> Option<Evidence> + 'a;
 
 /// Makes the plan. Total: every candidate is named once.
 pub fn build(input: &EventInput<'_>, options: &PlanOptions) -> EventPlan {
@@ -241,6 +250,7 @@ fn first_verdict(input: &EventInput<'_>, segment: &Segment) -> SegmentPlan {
         sensitive: Vec::new(),
         needed: 0,
         text: None,
+        written: false,
     };
     if let Some(scored) = input
         .scores
@@ -323,6 +333,15 @@ fn rebuild(
             (plan.verdict, plan.reason, plan.text) = (Verdict::Keep, Reason::NoValue, None);
             return;
         }
+    }
+    if plan.verdict == Verdict::Evidence
+        && let Some(evidence) = input.writer.and_then(|write| write(&source))
+        && !evidence.is_empty()
+        && check(&source, &evidence.lines).is_ok()
+        && (input.count)(&render(&evidence, Mark { pruned: None }, None)) as f64 <= limit
+    {
+        plan.written = true;
+        fitted = Ok(evidence);
     }
     match fitted {
         Err(evidence) => {

@@ -60,9 +60,9 @@ pub fn events(
                 Some((turn, _)) if !supplied => *turn,
                 _ => at,
             };
-            let decided = marked(run, from..end);
-            let mut candidates = Vec::new();
+            let (mut decided, mut candidates) = (false, Vec::new());
             if supplied || recorded.is_some() {
+                decided = marked(run, from..end);
                 let own = segments.iter().filter(|s| (from..end).contains(&s.message));
                 candidates = own.map(|s| s.index).collect();
                 from = from.max(end);
@@ -154,11 +154,15 @@ fn marked(run: &Trajectory, range: Range<usize>) -> bool {
     let is_mark = |text: &str| is_evidence(text).is_some_and(|mark| mark.pruned.is_some());
     let in_text = |text: &Text| {
         let thought = text.thought.clone().and_then(|range| text.text.get(range));
-        is_mark(&text.text) || thought.is_some_and(is_mark) || think_text(&text.text).is_some_and(is_mark)
+        is_mark(&text.text)
+            || thought.is_some_and(is_mark)
+            || think_text(&text.text).is_some_and(is_mark)
     };
     let messages = run.messages.get(range).unwrap_or_default().iter();
     messages.filter(|m| m.role == Role::Assistant).any(|m| {
         m.reasoning.iter().any(|r| is_mark(&r.text))
-            || m.parts.iter().any(|part| matches!(part, Part::Text(text) if in_text(text)))
+            || m.parts
+                .iter()
+                .any(|part| matches!(part, Part::Text(text) if in_text(text)))
     })
 }

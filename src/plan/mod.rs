@@ -7,7 +7,7 @@ mod restore;
 mod space;
 mod survival;
 
-pub use build::{EventInput, EventPlan, PlanOptions, Reason, SegmentPlan, Verdict, build};
+pub use build::{EventInput, EventPlan, PlanOptions, Reason, SegmentPlan, Verdict, Writer, build};
 pub use event::{Event, Trigger, events};
 pub use receipt::{
     EventReceipt, ModelCard, Receipt, SegmentReceipt, SummaryReceipt, TextHash, hex, sha256,

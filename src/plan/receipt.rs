@@ -67,6 +67,9 @@ pub struct SegmentReceipt {
     pub tokens: usize,
     /// Sensitive ones.
     pub sensitive: usize,
+    /// Whether the loaded model wrote the evidence.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub written: bool,
 }
 
 /// The summary that an event was decided with.
@@ -149,6 +152,7 @@ impl EventReceipt {
                 reason: s.reason.code().to_owned(),
                 tokens: s.tokens,
                 sensitive: s.sensitive.len(),
+                written: s.written,
             })
             .collect();
     }

@@ -47,7 +47,10 @@ fn other_texts(run: &Trajectory, at: usize, apart: &[&Segment]) -> Vec<String> {
     let mut out = Vec::new();
     for (index, message) in run.messages.iter().take(at).enumerate() {
         for (slot, reasoning) in message.reasoning.iter().enumerate() {
-            if !apart.iter().any(|s| s.message == index && s.slot == Slot::Reasoning(slot)) {
+            if !apart
+                .iter()
+                .any(|s| s.message == index && s.slot == Slot::Reasoning(slot))
+            {
                 out.push(spoken(run, index, &reasoning.text).into_owned());
             }
         }
@@ -93,7 +96,9 @@ pub(super) fn content_around<'m>(
     for (part, value) in message.parts.iter().enumerate() {
         let Part::Text(text) = value else { continue };
         let text = text.text.as_str();
-        let own = apart.iter().find(|s| s.message == index && s.slot == Slot::Part(part));
+        let own = apart
+            .iter()
+            .find(|s| s.message == index && s.slot == Slot::Part(part));
         match own.map(|s| &s.range) {
             None => out.push(text),
             Some(range) => {

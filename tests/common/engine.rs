@@ -152,6 +152,7 @@ pub fn prune(text: &str, settings: &Settings, rule: &dyn Fn(&Segment) -> Said) -
                 decisions: &done.decisions,
                 hidden: &done.hidden,
                 count: &count,
+                writer: None,
             };
             done.plan = build(&input, &settings.plan);
             for plan in &done.plan.segments {

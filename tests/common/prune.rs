@@ -64,6 +64,7 @@ pub fn prune(text: &str, sigma: Option<&str>, options: &PlanOptions, sensitive: 
             decisions: &decisions,
             hidden: &[],
             count: &|text| text.split_whitespace().count(),
+            writer: None,
         };
         let plan = build(&input, options);
         for (s, new) in plan.segments.iter().filter_map(|p| Some((&segments[p.segment], p.text.as_ref()?))) {
