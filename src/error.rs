@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::formats::provider::Violation;
 use crate::formats::{EditError, FormatError};
 use crate::plan::RestoreError;
 
@@ -63,6 +64,25 @@ pub enum Error {
         /// Why.
         source: RestoreError,
     },
+    /// A pruned history that breaks rules which the run did not break. Nothing of it is written.
+    #[error(
+        "the pruned history would break rules that the run does not break: {}",
+        list(violations)
+    )]
+    Worse {
+        /// What it would break.
+        violations: Vec<Violation>,
+    },
+    /// An interrupted pruning that cannot be continued.
+    #[error("--resume: {place}: found {found}, expected {expected}")]
+    Resume {
+        /// File and line.
+        place: String,
+        /// What stands there.
+        found: String,
+        /// What goes.
+        expected: String,
+    },
     /// A receipt file that cannot be read.
     #[error("{place}: not a receipt: {message}")]
     Receipt {
@@ -102,6 +122,11 @@ pub enum Error {
     Head(#[from] spare_kernels::HeadError),
 }
 
+fn list(violations: &[Violation]) -> String {
+    let lines: Vec<String> = violations.iter().map(Violation::to_string).collect();
+    lines.join("; ")
+}
+
 /// What is wrong with a picture.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -131,6 +156,21 @@ pub enum PictureProblem {
 }
 
 impl Error {
+    /// Whether it concerns one record only, so that the records behind it can still be read.
+    pub fn is_of_one_record(&self) -> bool {
+        match self {
+            Error::Format(_)
+            | Error::Picture { .. }
+            | Error::Part { .. }
+            | Error::Edit(_)
+            | Error::Worse { .. } => true,
+            Error::Record { source, .. } => source.is_of_one_record(),
+            #[cfg(feature = "engine")]
+            Error::Prompt(_) => true,
+            _ => false,
+        }
+    }
+
     /// The same error, with the record it came from.
     pub fn in_record(self, place: impl Into<String>) -> Self {
         Error::Record {

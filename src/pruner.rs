@@ -53,6 +53,8 @@ pub struct PruneOptions {
     pub format: Option<String>,
     /// Whose rules the history must obey; None means every rule known for the format.
     pub provider: Option<String>,
+    /// Mend what can be mended without a choice before anything else (see [`formats::repair`]).
+    pub repair: bool,
 }
 
 impl Default for PruneOptions {
@@ -68,6 +70,7 @@ impl Default for PruneOptions {
             visible: VisibleText::Auto,
             format: None,
             provider: None,
+            repair: false,
         }
     }
 }
@@ -287,7 +290,8 @@ impl Pruner {
         Ok((run, format))
     }
 
-    /// Prunes the text of one record: the text afterwards and its receipt.
+    /// Prunes the text of one record: the text afterwards and its receipt. Errors beside those of reading and scoring: a history that would break
+    /// rules which the run does not break.
     pub fn prune_text(
         &self,
         text: &str,
@@ -295,14 +299,32 @@ impl Pruner {
         root: &PictureRoot,
         control: &Control,
     ) -> Result<(String, Receipt, Pruned), Error> {
-        let (run, format) = self.read(text)?;
+        let names = (
+            self.options.format.as_deref(),
+            self.options.provider.as_deref(),
+        );
+        let (mended, mends) = if self.options.repair {
+            formats::repair(text, names.0, names.1)?
+        } else {
+            (text.to_owned(), Vec::new())
+        };
+        let (run, format) = self.read(&mended)?;
         let pruned = self.prune(&run, root, control)?;
         let edits: Vec<Edit> = pruned
             .texts()
             .flat_map(|(segment, new)| format.edits(segment, new))
             .collect();
-        let (after, replaced) = formats::apply(text, &edits)?;
-        let receipt = self.receipt(&run, text, &after, replaced, record, &pruned);
+        let (after, replaced) = formats::apply(&mended, &edits)?;
+        if !replaced.is_empty() {
+            let check = |text: &str| formats::check(&formats::parse(text)?, names.0, names.1);
+            let violations =
+                formats::worse(&check(&mended)?.violations, &check(&after)?.violations);
+            if !violations.is_empty() {
+                return Err(Error::Worse { violations });
+            }
+        }
+        let mut receipt = self.receipt(&run, text, &after, replaced, record, &pruned);
+        receipt.mends = mends;
         Ok((after, receipt, pruned))
     }
 
@@ -351,6 +373,9 @@ impl Pruner {
             schema: 1,
             record,
             id: run.id.clone(),
+            container: None,
+            error: None,
+            mends: Vec::new(),
             before: TextHash::of(before),
             after: TextHash::of(after),
             replaced,
@@ -386,7 +411,8 @@ impl Pruner {
         }
     }
 
-    fn rule_card(&self) -> serde_json::Value {
+    /// What decides, as receipts have it.
+    pub(crate) fn rule_card(&self) -> serde_json::Value {
         json!({
             "rule": self.options.rule.card(),
             "top_k": self.options.score.top_k,

@@ -1,6 +1,5 @@
 //! `spare explain`: why did a segment go? Every segment with its shaded tokens, verdict, reason and what replaces it.
 
-use super::input::Input;
 use super::options::Common;
 use super::output::print;
 use super::shade::{Ink, When, shade, visible};
@@ -20,7 +19,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let ink = Ink::choose(args.color);
-    let mut input = Input::open(&args.common.run)?;
+    let mut input = args.common.input()?;
     let pruner = args.common.pruner()?;
     let root = PictureRoot::new(args.common.picture_root());
     let mut number = 0;
@@ -30,7 +29,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
         }
         let place = input.place(&record);
         let explained = || -> Result<Pruned, Error> {
-            let (run, _) = pruner.read(&record.text)?;
+            let (run, _) = pruner.read(record.text()?)?;
             pruner.prune(&run, &root, &Control::default())
         };
         let pruned = explained().map_err(|error| error.in_record(place))?;

@@ -1,13 +1,26 @@
-//! The command line over the public API. Exit codes: 0 done, 2 an error; a closed pipe is not an error.
+//! The command line over the public API. Exit codes: 0 done, 1 a check found something, 2 an error; a closed pipe is not an error.
+//! Without the engine there is no model: `check` and `restore` remain.
 
+mod check;
+mod compression;
+#[cfg(feature = "engine")]
 mod doctor;
+#[cfg(feature = "engine")]
 mod explain;
 mod input;
+#[cfg(feature = "engine")]
 mod options;
 mod output;
+#[cfg(feature = "engine")]
 mod prune;
+#[cfg(feature = "engine")]
+mod report;
 mod restore;
+#[cfg(feature = "engine")]
+mod resume;
+#[cfg(feature = "engine")]
 mod score;
+#[cfg(feature = "engine")]
 mod shade;
 
 use std::io;
@@ -28,28 +41,41 @@ struct Cli {
 #[derive(Subcommand)]
 enum Verb {
     /// Forget the reasoning that a task-state summary already covers; keep the rest as evidence.
+    #[cfg(feature = "engine")]
     Prune(prune::Args),
     /// Print the divergence of every reasoning token, one JSON object an event.
+    #[cfg(feature = "engine")]
     Score(score::Args),
     /// Show every segment, its tokens shaded by divergence, its verdict, the reason and what replaces it.
+    #[cfg(feature = "engine")]
     Explain(explain::Args),
+    /// Name every rule that a history breaks, before or after pruning.
+    Check(check::Args),
     /// Bring the original back, byte for byte.
     Restore(restore::Args),
     /// Show the device, threads, CPU features and the checkpoint.
+    #[cfg(feature = "engine")]
     Doctor(doctor::Args),
 }
 
 /// Runs the program on the process's arguments.
 pub fn main() -> ExitCode {
+    let done = |result: Result<(), Error>| result.map(|()| true);
     let result = match Cli::parse().verb {
-        Verb::Prune(args) => prune::run(&args),
-        Verb::Score(args) => score::run(&args),
-        Verb::Explain(args) => explain::run(&args),
-        Verb::Restore(args) => restore::run(&args),
-        Verb::Doctor(args) => doctor::run(&args),
+        #[cfg(feature = "engine")]
+        Verb::Prune(args) => done(prune::run(&args)),
+        #[cfg(feature = "engine")]
+        Verb::Score(args) => done(score::run(&args)),
+        #[cfg(feature = "engine")]
+        Verb::Explain(args) => done(explain::run(&args)),
+        Verb::Check(args) => check::run(&args),
+        Verb::Restore(args) => done(restore::run(&args)),
+        #[cfg(feature = "engine")]
+        Verb::Doctor(args) => done(doctor::run(&args)),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("spare: {error}");

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
-use crate::plan::{PlanOptions, Trigger};
+use super::input::{Input, check_names};
+use crate::plan::{PlanOptions, Trigger, sha256};
 use crate::rules::Paper;
 use crate::score::{Kl, ScoreOptions};
 use crate::summary::{SummaryChoice, SummaryTool};
@@ -15,7 +16,7 @@ use crate::{Engine, Error, EvidenceBuilder, PruneOptions, Pruner, WeightDtype};
 /// Options that prune, score and explain share.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Common {
-    /// The run: .json (one), .jsonl (one a line), or - for standard input.
+    /// The run: .json (one, or an array of runs), .jsonl (one a line), either with .gz or .zst, or - for standard input.
     pub run: PathBuf,
     /// `board` (compiled in; it knows its small world only) or a checkpoint folder.
     #[arg(long, default_value = "board", value_name = "board|DIR")]
@@ -125,10 +126,44 @@ fn parse_trigger(text: &str) -> Result<Trigger, String> {
 }
 
 impl Common {
+    /// Opens the run.
+    pub fn input(&self) -> Result<Input, Error> {
+        check_names(self.format.as_deref(), self.provider.as_deref())?;
+        Input::open(&self.run, self.format.as_deref())
+    }
+
     /// The pruner that these options ask for; loads the model.
     pub fn pruner(&self) -> Result<Pruner, Error> {
-        let options = self.prune_options()?;
+        self.pruner_with(false)
+    }
+
+    /// The same, mending each run first.
+    pub fn pruner_with(&self, repair: bool) -> Result<Pruner, Error> {
+        let options = PruneOptions {
+            repair,
+            ..self.prune_options()?
+        };
         Ok(Pruner::new(Arc::new(self.engine()?), options))
+    }
+
+    /// Everything here that decides what a prune writes, by the option's name.
+    pub fn settings(&self, pruner: &Pruner) -> serde_json::Value {
+        let options = pruner.options();
+        let summary = match &options.summary {
+            SummaryChoice::Given(text) => sha256(text.as_bytes()),
+            _ => self.summary.clone(),
+        };
+        serde_json::json!({
+            "spare": env!("CARGO_PKG_VERSION"),
+            "--model": pruner.engine().card(),
+            "--rule": pruner.rule_card(),
+            "--trigger": options.trigger,
+            "--summary": summary,
+            "--summary-tool": self.summary_tool,
+            "--visible-text": options.visible,
+            "--format": self.format,
+            "--provider": self.provider,
+        })
     }
 
     fn engine(&self) -> Result<Engine, Error> {
@@ -198,6 +233,7 @@ impl Common {
             },
             format: self.format.clone(),
             provider: self.provider.clone(),
+            repair: false,
         })
     }
 

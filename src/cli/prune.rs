@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use serde::Serialize;
 
 use super::input::Input;
 use super::options::Common;
 use super::output::{Output, print, same_file};
-use crate::plan::Verdict;
+use super::report::{Report, Totals, report};
+use super::resume::Resumed;
+use crate::formats::Record;
+use crate::plan::{Receipt, TextHash};
 use crate::replay::PictureRoot;
 use crate::{Control, Error, Pruned, Pruner};
 
@@ -31,126 +33,78 @@ pub(crate) struct Args {
     /// Decide, but write nothing.
     #[arg(long)]
     dry_run: bool,
+    /// Go on behind a record that cannot be read: it is carried through unchanged, and named on standard error and in the receipt.
+    #[arg(long)]
+    tolerant: bool,
+    /// Mend what can be mended without a choice: half of a surrogate pair becomes U+FFFD, an empty text block that a rule forbids goes. Named in the
+    /// receipt; restore takes it back.
+    #[arg(long)]
+    repair: bool,
+    /// Go on where an interrupted prune with the same options stopped; started with it, a prune can be interrupted.
+    #[arg(long, requires = "output", conflicts_with = "dry_run")]
+    resume: bool,
     /// Print nothing but errors.
     #[arg(short, long)]
     quiet: bool,
 }
 
-#[derive(Default, Serialize)]
-struct Tokens {
-    reasoning: usize,
-    evidence: usize,
-    summary: usize,
-    pushed: u64,
-    predicted: u64,
-}
-
-#[derive(Default, Serialize)]
-struct Segments {
-    delete: usize,
-    evidence: usize,
-    keep: usize,
-    frozen: usize,
-    invisible: usize,
-}
-
-#[derive(Default, Serialize)]
-struct Atoms {
-    only_in_reasoning: usize,
-    lost: Vec<String>,
-}
-
-/// One record's line of `--json`.
-#[derive(Default, Serialize)]
-struct Report {
-    schema: u32,
-    record: usize,
-    events: usize,
-    tokens: Tokens,
-    segments: Segments,
-    atoms: Atoms,
-    seconds: f64,
-}
-
-/// Sums over the file, for people.
-#[derive(Default)]
-struct Totals {
-    runs: usize,
-    events: usize,
-    /// Tokens of reasoning that was decided on.
-    reasoning: usize,
-    /// Of it, tokens of text that was replaced.
-    replaced: usize,
-    /// Tokens that replaced it.
-    written: usize,
-    /// Tokens of reasoning behind the last event of a run, which nothing decided on.
-    later: usize,
-    notes: Vec<(String, usize)>,
-    lost: usize,
-}
-
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     check_paths(args)?;
     // The input is opened before the model is loaded, so that a wrong path fails at once.
-    let mut input = Input::open(&args.common.run)?;
-    let pruner = args.common.pruner()?;
-    let root = PictureRoot::new(args.common.picture_root());
-    let (mut out, mut receipts) = (None, None);
-    if let (Some(path), false) = (&args.output, args.dry_run) {
-        out = Some(Output::create(path)?);
-    }
-    if let (Some(path), false) = (receipt_path(args), args.dry_run) {
-        receipts = Some(Output::create(&path)?);
-    }
-    let bar = bar(input.size, args.quiet);
-    let mut totals = Totals::default();
-    let mut relative = false;
+    let mut input = args.common.input()?.tolerant(args.tolerant);
+    let pruner = args.common.pruner_with(args.repair)?;
+    let mut work = Work {
+        args,
+        pruner: &pruner,
+        root: PictureRoot::new(args.common.picture_root()),
+        bar: bar(input.size, args.quiet),
+        totals: Totals::default(),
+        relative: false,
+    };
+    let mut files = Files::open(args, &pruner, &mut input)?;
+    let done = files.done();
+    let mut number = done;
     while let Some(record) = input.next()? {
-        let bytes = record.prefix.len() + record.text.len() + record.suffix.len();
-        let text = if record.is_blank() {
-            record.text
+        work.padding(&input, &record);
+        if record.is_blank() {
+            files.write(args, &[record.prefix(), record.raw(), record.suffix()])?;
         } else {
-            let place = input.place(&record);
-            let started = Instant::now();
-            let progress = |p: spare_models::Progress| {
-                bar.set_message(format!("{}/{} tokens", p.done, p.total))
-            };
-            let control = Control::default().with_progress(&progress);
-            let (text, receipt, pruned) = pruner
-                .prune_text(&record.text, totals.runs, &root, &control)
-                .map_err(|error| error.in_record(place))?;
-            if let Some(receipts) = &mut receipts {
-                let line = serde_json::to_string(&receipt).map_err(|e| Error::Receipt {
-                    place: "receipt".into(),
-                    message: e.to_string(),
-                })?;
-                receipts.write(format!("{line}\n").as_bytes())?;
-            }
-            relative |= has_relative_pictures(&pruned);
-            let report = report(totals.runs, &pruned, started.elapsed().as_secs_f64());
-            if args.json && !args.quiet {
-                print(format!("{}\n", serde_json::json!(report)).as_bytes())?;
-            }
-            totals.add(&report, &pruned, &pruner);
-            text
-        };
-        let whole = [record.prefix, text.into_bytes(), record.suffix].concat();
-        match &mut out {
-            Some(out) => out.write(&whole)?,
-            None if !args.dry_run && !args.json => print(&whole)?,
-            None => {}
+            let (text, mut receipt) = work.record(&input, &record, number)?;
+            receipt.container = Some(input.container());
+            let text = text.as_deref().map_or(record.raw(), str::as_bytes);
+            files.write(args, &[record.prefix(), text, record.suffix()])?;
+            files.receipt(&receipt)?;
+            number += 1;
         }
-        bar.inc(bytes as u64);
+        work.bar.inc(record.len() as u64);
     }
-    bar.finish_and_clear();
-    // The receipt first: OUT never stands without it.
-    receipts.map(Output::finish).transpose()?;
-    out.map(Output::finish).transpose()?;
+    work.bar.finish_and_clear();
+    files.finish()?;
     if args.quiet {
         return Ok(());
     }
-    let mut words = totals.words(args);
-    if let Some(out) = args.output.as_deref().filter(|_| relative && !args.dry_run)
+    let mut words = work.totals.words();
+    if done > 0 {
+        words.push_str(&format!(
+            "{done} records were done before; the sums leave them out\n"
+        ));
+    }
+    match (&args.output, args.dry_run) {
+        (_, true) => words.push_str("dry run: nothing was written\n"),
+        (Some(path), false) => {
+            let receipt = receipt_path(args).unwrap_or_default();
+            words.push_str(&format!(
+                "wrote {} and its receipt {}\n",
+                path.display(),
+                receipt.display()
+            ));
+        }
+        (None, false) => {}
+    }
+    if let Some(out) = args
+        .output
+        .as_deref()
+        .filter(|_| work.relative && !args.dry_run)
         && !same_folder(out, &args.common.run)
     {
         words.push_str(
@@ -162,6 +116,154 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     } else {
         eprint!("{words}");
         Ok(())
+    }
+}
+
+/// What prune holds while it goes from record to record.
+struct Work<'a> {
+    args: &'a Args,
+    pruner: &'a Pruner,
+    root: PictureRoot,
+    bar: ProgressBar,
+    totals: Totals,
+    relative: bool,
+}
+
+impl Work<'_> {
+    /// Says that NUL bytes were found, which a crash leaves.
+    fn padding(&self, input: &Input, record: &Record) {
+        let count = record.nul_bytes();
+        if count > 0 && !self.args.quiet {
+            let place = input.place(record);
+            self.bar
+                .suspend(|| eprintln!("spare: {place}: {count} NUL bytes, carried through"));
+        }
+    }
+
+    /// One record's new text (None leaves it) and its receipt.
+    fn record(
+        &mut self,
+        input: &Input,
+        record: &Record,
+        number: usize,
+    ) -> Result<(Option<String>, Receipt), Error> {
+        let started = Instant::now();
+        let progress = |p: spare_models::Progress| {
+            self.bar
+                .set_message(format!("{}/{} tokens", p.done, p.total))
+        };
+        let control = Control::default().with_progress(&progress);
+        let pruned = record
+            .text()
+            .map_err(Error::from)
+            .and_then(|text| self.pruner.prune_text(text, number, &self.root, &control));
+        let (line, out) = match pruned {
+            Ok((text, receipt, pruned)) => {
+                self.relative |= has_relative_pictures(&pruned);
+                let mut line = report(number, &pruned, started.elapsed().as_secs_f64());
+                line.mends = receipt.mends.iter().map(|mend| mend.what.clone()).collect();
+                for mend in line.mends.iter().filter(|_| !self.args.quiet) {
+                    let place = input.place(record);
+                    self.bar
+                        .suspend(|| eprintln!("spare: {place}: mended: {mend}"));
+                }
+                self.totals.add(&line, &pruned, self.pruner);
+                (line, (Some(text), receipt))
+            }
+            Err(error) if self.args.tolerant && error.is_of_one_record() => {
+                let place = input.place(record);
+                self.bar
+                    .suspend(|| eprintln!("spare: {place}: {error}; carried through unchanged"));
+                self.totals
+                    .note("could not be read: carried through unchanged");
+                let hash = TextHash::of_bytes(record.raw());
+                let receipt = Receipt {
+                    schema: 1,
+                    record: number,
+                    before: hash.clone(),
+                    after: hash,
+                    error: Some(error.to_string()),
+                    ..Receipt::default()
+                };
+                (Report::unread(number, error.to_string()), (None, receipt))
+            }
+            Err(error) => return Err(error.in_record(input.place(record))),
+        };
+        if self.args.json && !self.args.quiet {
+            print(format!("{}\n", serde_json::json!(line)).as_bytes())?;
+        }
+        Ok(out)
+    }
+}
+
+/// Where the runs and the receipts go.
+enum Files {
+    /// Whole or not at all; each where it is asked for.
+    New(Option<Output>, Option<Output>),
+    Resumed(Resumed),
+}
+
+impl Files {
+    fn open(args: &Args, pruner: &Pruner, input: &mut Input) -> Result<Self, Error> {
+        if args.dry_run {
+            return Ok(Self::New(None, None));
+        }
+        let receipt = receipt_path(args);
+        if let (true, Some(out), Some(receipt)) = (args.resume, &args.output, &receipt) {
+            let mut settings = args.common.settings(pruner);
+            settings["--tolerant"] = args.tolerant.into();
+            settings["--repair"] = args.repair.into();
+            return Resumed::start(out, receipt, &settings, input).map(Self::Resumed);
+        }
+        let create = |path: Option<&Path>| path.map(Output::create).transpose();
+        Ok(Self::New(
+            create(args.output.as_deref())?,
+            create(receipt.as_deref())?,
+        ))
+    }
+
+    /// Records that an earlier prune did.
+    fn done(&self) -> usize {
+        match self {
+            Self::New(..) => 0,
+            Self::Resumed(resumed) => resumed.done,
+        }
+    }
+
+    fn write(&mut self, args: &Args, pieces: &[&[u8]]) -> Result<(), Error> {
+        let out = match self {
+            Self::New(Some(out), _) => out,
+            Self::Resumed(resumed) => &mut resumed.out,
+            Self::New(None, _) if !args.dry_run && !args.json => return print(&pieces.concat()),
+            Self::New(None, _) => return Ok(()),
+        };
+        pieces.iter().try_for_each(|piece| out.write(piece))?;
+        out.record_done()
+    }
+
+    fn receipt(&mut self, receipt: &Receipt) -> Result<(), Error> {
+        let out = match self {
+            Self::New(_, Some(out)) => out,
+            Self::Resumed(resumed) => &mut resumed.receipts,
+            Self::New(_, None) => return Ok(()),
+        };
+        let line = serde_json::to_string(receipt).map_err(|e| Error::Receipt {
+            place: "receipt".into(),
+            message: e.to_string(),
+        })?;
+        out.write(format!("{line}\n").as_bytes())?;
+        out.record_done()
+    }
+
+    /// The receipt first: OUT never stands without it.
+    fn finish(self) -> Result<(), Error> {
+        match self {
+            Self::New(out, receipts) => {
+                receipts.map(Output::finish).transpose()?;
+                out.map(Output::finish).transpose().map(|_| ())
+            }
+            Self::Resumed(resumed) => resumed.finish(),
+        }
     }
 }
 
@@ -226,14 +328,14 @@ fn has_relative_pictures(pruned: &Pruned) -> bool {
     pictures.any(|p| matches!(p.source, crate::trajectory::PictureSource::Path(_)))
 }
 
-fn bar(size: u64, quiet: bool) -> ProgressBar {
+fn bar(size: Option<u64>, quiet: bool) -> ProgressBar {
     let hidden = quiet || !std::io::stderr().is_terminal();
     let target = if hidden {
         ProgressDrawTarget::hidden()
     } else {
         ProgressDrawTarget::stderr()
     };
-    let bar = ProgressBar::with_draw_target(Some(size), target);
+    let bar = ProgressBar::with_draw_target(size, target);
     if let Ok(style) =
         ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {elapsed} {msg}")
     {
@@ -241,130 +343,4 @@ fn bar(size: u64, quiet: bool) -> ProgressBar {
     }
     bar.enable_steady_tick(std::time::Duration::from_millis(200));
     bar
-}
-
-fn report(record: usize, pruned: &Pruned, seconds: f64) -> Report {
-    let mut report = Report {
-        schema: 1,
-        record,
-        events: pruned.events.len(),
-        seconds,
-        ..Report::default()
-    };
-    for event in &pruned.events {
-        report.tokens.reasoning += event.plan.reasoning_tokens();
-        report.tokens.evidence += event.plan.evidence_tokens;
-        report.tokens.summary += event.plan.summary_tokens;
-        report.tokens.pushed += event.scores.pushed;
-        report.tokens.predicted += event.scores.predicted;
-        report.atoms.only_in_reasoning += event.plan.survival.only_in_reasoning;
-        report
-            .atoms
-            .lost
-            .extend(event.plan.survival.lost.iter().cloned());
-        for segment in &event.plan.segments {
-            *match segment.verdict {
-                Verdict::Delete => &mut report.segments.delete,
-                Verdict::Evidence => &mut report.segments.evidence,
-                Verdict::Keep => &mut report.segments.keep,
-                Verdict::Frozen => &mut report.segments.frozen,
-                Verdict::Invisible => &mut report.segments.invisible,
-            } += 1;
-        }
-    }
-    report
-}
-
-impl Totals {
-    fn add(&mut self, report: &Report, pruned: &Pruned, pruner: &Pruner) {
-        self.runs += 1;
-        self.events += report.events;
-        self.lost += report.atoms.lost.len();
-        self.written += report.tokens.evidence + report.tokens.summary;
-        for segment in pruned.events.iter().flat_map(|e| &e.plan.segments) {
-            self.reasoning += segment.tokens;
-            self.replaced += if segment.text.is_some() {
-                segment.tokens
-            } else {
-                0
-            };
-        }
-        let decided: Vec<usize> = pruned
-            .events
-            .iter()
-            .flat_map(|e| e.event.candidates.iter().copied())
-            .collect();
-        let later = pruned
-            .segments
-            .iter()
-            .filter(|s| !decided.contains(&s.index));
-        self.later += later.map(|s| pruner.engine().count(&s.text)).sum::<usize>();
-        if pruned.segments.is_empty() && pruned.events.is_empty() {
-            self.note("has no reasoning: unchanged");
-        } else if pruned.events.is_empty() {
-            self.note("has no summary call: unchanged (give --summary to prune it)");
-        }
-        for event in &pruned.events {
-            if let Some(why) = &event.skipped {
-                self.note(&format!("event left as it is: {why}"));
-            }
-        }
-    }
-
-    fn note(&mut self, text: &str) {
-        match self.notes.iter_mut().find(|(known, _)| known == text) {
-            Some((_, count)) => *count += 1,
-            None => self.notes.push((text.to_owned(), 1)),
-        }
-    }
-
-    fn words(&self, args: &Args) -> String {
-        let went = self.replaced as i64 - self.written as i64;
-        let percent = |part: i64, whole: usize| {
-            if whole == 0 {
-                0.0
-            } else {
-                100.0 * part as f64 / whole as f64
-            }
-        };
-        let kept = self.reasoning - self.replaced;
-        let mut out = format!("{} runs, {} events\n", self.runs, self.events);
-        out.push_str(&format!(
-            "reasoning before the events: {} tokens; {went} went ({:.1} %), {} stayed ({kept} as they were, {} as evidence)\n",
-            self.reasoning,
-            percent(went, self.reasoning),
-            self.reasoning as i64 - went,
-            self.written,
-        ));
-        if self.later > 0 {
-            let whole = self.reasoning + self.later;
-            out.push_str(&format!(
-                "reasoning of whole runs: {whole} tokens; {:.1} % went\n",
-                percent(went, whole)
-            ));
-        }
-        if self.lost > 0 {
-            out.push_str(&format!(
-                "{} values stand nowhere any more; the receipt names them\n",
-                self.lost
-            ));
-        }
-        for (note, count) in &self.notes {
-            out.push_str(&format!("{count} x {note}\n"));
-        }
-        match (&args.output, args.dry_run) {
-            (_, true) => out.push_str("dry run: nothing was written\n"),
-            (Some(path), false) => {
-                let receipt = receipt_path(args)
-                    .map(|p| p.display().to_string())
-                    .unwrap_or_default();
-                out.push_str(&format!(
-                    "wrote {} and its receipt {receipt}\n",
-                    path.display()
-                ));
-            }
-            (None, false) => {}
-        }
-        out
-    }
 }

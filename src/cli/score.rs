@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use super::input::Input;
 use super::options::Common;
 use super::output::print;
 use crate::replay::PictureRoot;
@@ -47,7 +46,7 @@ struct Scored<'a> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
-    let mut input = Input::open(&args.common.run)?;
+    let mut input = args.common.input()?;
     let pruner = args.common.pruner()?;
     let root = PictureRoot::new(args.common.picture_root());
     let mut number = 0;
@@ -57,7 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
         }
         let place = input.place(&record);
         let scored = || -> Result<Pruned, Error> {
-            let (run, _) = pruner.read(&record.text)?;
+            let (run, _) = pruner.read(record.text()?)?;
             pruner.prune(&run, &root, &Control::default())
         };
         let pruned = scored().map_err(|error| error.in_record(place))?;

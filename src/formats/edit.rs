@@ -1,11 +1,11 @@
 //! Writing an edit back: which bytes of the record change, and nothing else.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::located::{Kind, escaped, locate, raw_range};
+use super::located::{Kind, Located, escaped, locate_all, raw_range};
 use crate::trajectory::Place;
 
 /// One change of a record.
@@ -77,38 +77,56 @@ pub struct Replaced {
 
 /// The record with all edits made, and what was replaced, in the order of the text.
 pub fn apply(text: &str, edits: &[Edit]) -> Result<(String, Vec<Replaced>), EditError> {
-    let mut found = Vec::with_capacity(edits.len());
-    let removed: HashSet<&str> = edits
-        .iter()
-        .filter(|edit| matches!(edit, Edit::Remove { .. }))
-        .map(Edit::pointer)
-        .collect();
+    let none = |edit: &Edit| EditError::NoSuchPlace {
+        pointer: edit.pointer().to_owned(),
+        range: match edit {
+            Edit::Text { place, .. } => place.range.clone(),
+            _ => 0..0,
+        },
+    };
+    let Some(first) = edits.first() else {
+        return Ok((text.to_owned(), Vec::new()));
+    };
+    // Elements to take out, by their array.
+    let mut removed: HashMap<&str, BTreeSet<usize>> = HashMap::new();
     for edit in edits {
-        let none = || EditError::NoSuchPlace {
-            pointer: edit.pointer().to_owned(),
-            range: match edit {
-                Edit::Text { place, .. } => place.range.clone(),
-                _ => 0..0,
-            },
-        };
-        let value = locate(text, edit.pointer())
-            .ok()
-            .flatten()
-            .ok_or_else(none)?;
+        if let Edit::Remove { pointer } = edit {
+            let (array, index) = element(pointer).ok_or_else(|| none(edit))?;
+            removed.entry(array).or_default().insert(index);
+        }
+    }
+    let arrays: Vec<&str> = removed.keys().copied().collect();
+    let pointers: Vec<&str> = edits
+        .iter()
+        .map(Edit::pointer)
+        .chain(arrays.iter().copied())
+        .collect();
+    let mut values = locate_all(text, &pointers).map_err(|_| none(first))?;
+    let mut elements: HashMap<&str, Vec<Range<usize>>> = HashMap::new();
+    for (array, value) in arrays.iter().zip(values.split_off(edits.len())) {
+        let items: Vec<Located<'_>> = value.and_then(|v| v.elements().ok()).unwrap_or_default();
+        elements.insert(array, items.iter().map(Located::span).collect());
+    }
+
+    let mut found = Vec::with_capacity(edits.len());
+    for (edit, value) in edits.iter().zip(values) {
+        let value = value.ok_or_else(|| none(edit))?;
         let (range, new) = match edit {
             Edit::Text { place, text } => {
                 if value.kind() != Kind::String {
-                    return Err(none());
+                    return Err(none(edit));
                 }
-                let inner = raw_range(value.raw(), &place.range).ok_or_else(none)?;
+                let inner = raw_range(value.raw(), &place.range).ok_or_else(|| none(edit))?;
                 let start = value.span().start;
                 (start + inner.start..start + inner.end, escaped(text))
             }
             Edit::Value { json, .. } => (value.span(), json.clone()),
-            Edit::Remove { pointer } => (
-                removal(text, pointer, &removed).ok_or_else(none)?,
-                String::new(),
-            ),
+            Edit::Remove { pointer } => {
+                let range = element(pointer).and_then(|(array, index)| {
+                    removal(elements.get(array)?, index, removed.get(array)?)
+                });
+                (range.ok_or_else(|| none(edit))?, String::new())
+            }
         };
         found.push((range, new, edit));
     }
@@ -131,19 +149,31 @@ pub fn apply(text: &str, edits: &[Edit]) -> Result<(String, Vec<Replaced>), Edit
     Ok((out, replaced))
 }
 
-/// Bytes of an array element and one comma: the one before it, or the one behind where nothing before it stays.
-fn removal(text: &str, pointer: &str, removed: &HashSet<&str>) -> Option<Range<usize>> {
+/// A pointer's array and the index in it.
+fn element(pointer: &str) -> Option<(&str, usize)> {
     let (array, index) = pointer.rsplit_once('/')?;
-    let index: usize = index.parse().ok()?;
-    let elements = locate(text, array).ok()??.elements().ok()?;
-    let own = elements.get(index)?.span();
-    let kept_before = (0..index).any(|i| !removed.contains(format!("{array}/{i}").as_str()));
-    if kept_before {
-        let before = elements.get(index.checked_sub(1)?)?.span();
+    Some((array, index.parse().ok()?))
+}
+
+/// Bytes of an array element and one comma: the one before it, or the one behind where nothing before it stays.
+fn removal(
+    elements: &[Range<usize>],
+    index: usize,
+    removed: &BTreeSet<usize>,
+) -> Option<Range<usize>> {
+    let own = elements.get(index)?.clone();
+    // The removed ones are sorted, so the first gap in them is the first element that stays.
+    let first_kept = removed
+        .iter()
+        .enumerate()
+        .take_while(|(i, r)| i == *r)
+        .count();
+    if first_kept < index {
+        let before = elements.get(index.checked_sub(1)?)?;
         return Some(before.end..own.end);
     }
     match elements.get(index + 1) {
-        Some(next) => Some(own.start..next.span().start),
+        Some(next) => Some(own.start..next.start),
         None => Some(own),
     }
 }

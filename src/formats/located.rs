@@ -124,49 +124,81 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
     }
 }
 
-/// The value at a JSON pointer. A text of several lines that is no single JSON value counts as the list of its lines.
-pub(crate) fn locate<'a>(
+/// The values at JSON pointers, in one walk: each list and object on the way is scanned once, however many pointers lead through it.
+/// A text of several lines that is no single JSON value counts as the list of its lines.
+pub(crate) fn locate_all<'a>(
     text: &'a str,
-    pointer: &str,
-) -> Result<Option<Located<'a>>, serde_json::Error> {
-    let mut steps = pointer.split('/').skip(1);
-    let mut at = match Located::parse(text) {
-        Ok(root) => root,
-        Err(error) => match steps.next().and_then(|step| line(text, step.parse().ok()?)) {
-            Some((start, line)) => {
+    pointers: &[&str],
+) -> Result<Vec<Option<Located<'a>>>, serde_json::Error> {
+    let mut wanted: Vec<Wanted> = pointers
+        .iter()
+        .enumerate()
+        .map(|(index, pointer)| Wanted {
+            steps: pointer.split('/').skip(1).map(unescaped).collect(),
+            index,
+        })
+        .collect();
+    wanted.sort_by(|a, b| a.steps.cmp(&b.steps));
+    let mut out = vec![None; pointers.len()];
+    match Located::parse(text) {
+        Ok(root) => walk(root, &wanted, 0, &mut out)?,
+        Err(error) => {
+            for group in wanted.chunk_by(|a, b| a.steps.first() == b.steps.first()) {
+                let step = group.first().and_then(|w| w.steps.first());
+                let Some((start, line)) = step.and_then(|step| line(text, step.parse().ok()?))
+                else {
+                    return Err(error);
+                };
                 let mut at = Located::parse(line)?;
                 at.start += start;
-                at
+                walk(at, group, 1, &mut out)?;
             }
-            None => return Err(error),
-        },
-    };
-    for step in steps {
-        let step = step.replace("~1", "/").replace("~0", "~");
-        let next = match at.kind() {
-            Kind::Array => step
-                .parse::<usize>()
-                .ok()
-                .and_then(|index| {
-                    at.elements()
-                        .map(|items| items.get(index).copied())
-                        .transpose()
-                })
-                .transpose()?,
-            // serde_json keeps the last of repeated keys; so must the edit.
-            Kind::Object => at
-                .members()?
-                .into_iter()
-                .rfind(|(key, _)| *key == step)
-                .map(|(_, value)| value),
-            _ => None,
-        };
-        match next {
-            Some(value) => at = value,
-            None => return Ok(None),
         }
     }
-    Ok(Some(at))
+    Ok(out)
+}
+
+fn unescaped(step: &str) -> String {
+    step.replace("~1", "/").replace("~0", "~")
+}
+
+struct Wanted {
+    steps: Vec<String>,
+    index: usize,
+}
+
+/// Finds what `wanted` (sorted; all of it leads through `at`, `depth` steps below the root) names.
+fn walk<'a>(
+    at: Located<'a>,
+    wanted: &[Wanted],
+    depth: usize,
+    out: &mut [Option<Located<'a>>],
+) -> Result<(), serde_json::Error> {
+    let here = wanted.partition_point(|w| w.steps.len() <= depth);
+    let (own, below) = wanted.split_at(here);
+    for wanted in own {
+        if let Some(slot) = out.get_mut(wanted.index) {
+            *slot = Some(at);
+        }
+    }
+    if below.is_empty() {
+        return Ok(());
+    }
+    let (elements, members) = (at.elements()?, at.members()?);
+    for group in below.chunk_by(|a, b| a.steps.get(depth) == b.steps.get(depth)) {
+        let Some(step) = group.first().and_then(|w| w.steps.get(depth)) else {
+            continue;
+        };
+        let next = match at.kind() {
+            Kind::Array => step.parse().ok().and_then(|i: usize| elements.get(i)),
+            // serde_json keeps the last of repeated keys; so must the edit.
+            _ => members.iter().rfind(|(key, _)| key == step).map(|m| &m.1),
+        };
+        if let Some(next) = next {
+            walk(*next, group, depth + 1, out)?;
+        }
+    }
+    Ok(())
 }
 
 /// Offset and text of the line that holds the `index`th value of a text with one value a line; blank lines do not count.
@@ -177,7 +209,7 @@ fn line(text: &str, index: usize) -> Option<(usize, &str)> {
         start += line.len();
         (at, line)
     });
-    let mut values = lines.filter(|(_, line)| !line.trim().is_empty());
+    let mut values = lines.filter(|(_, line)| !super::is_blank(line));
     values.nth(index)
 }
 
@@ -240,9 +272,10 @@ mod tests {
     #[test]
     fn a_text_of_lines_is_the_list_of_its_lines() {
         let text = "{\"a\": 1}\n\n{\"b/c\": [\"x\"]}\r\n";
-        let value = locate(text, "/1/b~1c/0").unwrap().unwrap();
-        assert_eq!(&text[value.span()], "\"x\"");
-        assert!(locate(text, "/2").is_err());
+        let found = locate_all(text, &["/1/b~1c/0", "/0/a", "/1/b~1c", "/0/b"]).unwrap();
+        let raw: Vec<Option<&str>> = found.iter().map(|f| f.map(|f| &text[f.span()])).collect();
+        assert_eq!(raw, [Some("\"x\""), Some("1"), Some("[\"x\"]"), None]);
+        assert!(locate_all(text, &["/2"]).is_err());
     }
 
     #[test]

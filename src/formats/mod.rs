@@ -1,15 +1,22 @@
 //! How is a run written in a file, and how does an edit get back into the same bytes? One file a wire format.
 //! Bytes outside an edit come back unchanged; that is a property of this room, not of its callers.
 
+mod check;
+mod container;
 mod edit;
 mod located;
 pub mod openai_chat;
+mod position;
 pub mod provider;
 mod records;
+mod repair;
 
+pub use check::{Checked, check, worse};
+pub use container::{Replayed, detect};
 pub use edit::{Edit, EditError, Replaced, apply};
 pub use openai_chat::OpenAiChat;
-pub use records::{Container, Record, Records, detect};
+pub use records::{Container, Record, Records};
+pub use repair::{Mend, repair};
 
 use serde_json::Value;
 
@@ -74,20 +81,26 @@ pub fn format_of(
 /// A text of several lines that is no single value is the list of its lines.
 pub fn parse(text: &str) -> Result<Value, FormatError> {
     serde_json::from_str(text).or_else(|error| {
-        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+        let mut lines = text.lines().filter(|line| !is_blank(line));
         let values: Option<Vec<Value>> = lines
             .by_ref()
             .map(|line| serde_json::from_str(line).ok())
             .collect();
         match values {
             Some(values) if values.len() > 1 => Ok(Value::Array(values)),
-            _ => Err(not_json(&error)),
+            _ => Err(not_json(text, &error)),
         }
     })
 }
 
-fn not_json(error: &serde_json::Error) -> FormatError {
-    let message = error.to_string();
+/// A line that holds no value: white space, or the NUL bytes that a crash leaves.
+pub(crate) fn is_blank(line: &str) -> bool {
+    line.trim_matches(|c: char| c.is_whitespace() || c == '\0')
+        .is_empty()
+}
+
+fn not_json(text: &str, error: &serde_json::Error) -> FormatError {
+    let message = position::describe(text, error);
     let half = message.contains("hex escape") || message.contains("surrogate");
     let hint = if half {
         " (a \\u escape that is half of a surrogate pair?)"
@@ -106,8 +119,18 @@ pub enum FormatError {
     /// The text is not JSON.
     #[error("not JSON: {message}")]
     NotJson {
-        /// The parser's words, with line and column.
+        /// The JSON pointer that was reached, and the parser's words with line and column.
         message: String,
+    },
+    /// Bytes that are no text.
+    #[error(
+        "not UTF-8: found the byte 0x{found:02X} at byte {byte} of the record, expected UTF-8 text"
+    )]
+    NotUtf8 {
+        /// Offset in the record.
+        byte: usize,
+        /// The byte there.
+        found: u8,
     },
     /// A value of another shape than the format has there.
     #[error("{}: found {found}, expected {expected}", at(pointer))]

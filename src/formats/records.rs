@@ -1,126 +1,224 @@
-//! Which pieces of a file are runs? `.json` holds one, `.jsonl` one a line; everything between them is carried through as it is.
+//! Which pieces of a file are records? Every byte belongs to exactly one record: its text, or what stands before or behind it.
 
 use std::io::{self, BufRead};
-use std::path::Path;
+use std::ops::Range;
+
+use super::located::Located;
+use super::{FormatError, parse};
 
 /// How runs lie in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Container {
     /// The whole text is one run.
     Json,
     /// Each line is one run.
     Jsonl,
+    /// The text is one JSON array, and each element is one run.
+    Array,
 }
 
-/// From the file's name; without a telling name from the text: a whole JSON value is one run, else lines.
-pub fn detect(
-    path: Option<&Path>,
-    text: impl FnOnce() -> io::Result<Vec<u8>>,
-) -> io::Result<Container> {
-    match path.and_then(Path::extension).and_then(|e| e.to_str()) {
-        Some("jsonl" | "ndjson") => return Ok(Container::Jsonl),
-        Some("json") => return Ok(Container::Json),
-        _ => {}
-    }
-    let text = text()?;
-    let body = text.strip_prefix(BOM).unwrap_or(&text);
-    let whole = serde_json::from_slice::<&serde_json::value::RawValue>(body).is_ok();
-    let many_lines = body.trim_ascii().contains(&b'\n');
-    let first = body
-        .trim_ascii()
-        .split(|b| *b == b'\n')
-        .next()
-        .unwrap_or_default();
-    let first_is_whole = serde_json::from_slice::<&serde_json::value::RawValue>(first).is_ok();
-    Ok(if whole || (many_lines && !first_is_whole) {
-        Container::Json
-    } else {
-        Container::Jsonl
-    })
-}
+pub(super) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-const BOM: &[u8] = b"\xEF\xBB\xBF";
-
-/// One run's text, with the bytes around it that belong to no run.
+/// One run's text, with the bytes around it that belong to no run: a byte order mark, line ends, NUL padding, commas between elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Line in the file where it begins, from 1.
+    /// Line in the file where its bytes begin, from 1.
     pub line: usize,
-    /// Bytes before the text: a byte order mark or nothing.
-    pub prefix: Vec<u8>,
-    /// The text; empty for a blank line.
-    pub text: String,
-    /// Bytes after the text: the line end.
-    pub suffix: Vec<u8>,
+    bytes: Vec<u8>,
+    text: Range<usize>,
 }
 
 impl Record {
-    /// A line with nothing in it.
+    fn new(line: usize, bytes: Vec<u8>, text: Range<usize>) -> Self {
+        let mut record = Self { line, bytes, text };
+        let body = record.raw();
+        let padding = |b: &&u8| **b == 0;
+        let before = body.iter().take_while(padding).count();
+        let behind = body.get(before..).unwrap_or_default();
+        let behind = behind.iter().rev().take_while(padding).count();
+        record.text = record.text.start + before..record.text.end - behind;
+        record
+    }
+
+    /// Bytes before the text.
+    pub fn prefix(&self) -> &[u8] {
+        self.bytes.get(..self.text.start).unwrap_or_default()
+    }
+
+    /// The text's bytes; empty for a blank line.
+    pub fn raw(&self) -> &[u8] {
+        self.bytes.get(self.text.clone()).unwrap_or_default()
+    }
+
+    /// Bytes behind the text.
+    pub fn suffix(&self) -> &[u8] {
+        self.bytes.get(self.text.end..).unwrap_or_default()
+    }
+
+    /// Bytes in all.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether it has no bytes at all.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// The text. Errors: bytes that are not UTF-8.
+    pub fn text(&self) -> Result<&str, FormatError> {
+        std::str::from_utf8(self.raw()).map_err(|error| {
+            let at = error.valid_up_to();
+            FormatError::NotUtf8 {
+                byte: at,
+                found: self.raw().get(at).copied().unwrap_or_default(),
+            }
+        })
+    }
+
+    /// A record with nothing in it: blanks, or the NUL bytes that a crash leaves.
     pub fn is_blank(&self) -> bool {
-        self.text.trim().is_empty()
+        let blank = |b: &u8| b.is_ascii_whitespace() || *b == 0;
+        self.raw().iter().all(blank)
+    }
+
+    /// NUL bytes around the text.
+    pub fn nul_bytes(&self) -> usize {
+        let count = |bytes: &[u8]| bytes.iter().filter(|b| **b == 0).count();
+        let inside = if self.is_blank() { self.raw() } else { &[] };
+        count(self.prefix()) + count(inside) + count(self.suffix())
+    }
+
+    /// Leaves everything behind the first `length` bytes of the text to the suffix; false where the text is not that long.
+    pub fn cut(&mut self, length: usize) -> bool {
+        let fits = length <= self.text.len();
+        if fits {
+            self.text.end = self.text.start + length;
+        }
+        fits
+    }
+
+    /// For a run that is written one value a line and was torn while its last line was written: leaves that line to the suffix.
+    /// None where this does not make the text readable; else the torn line, counted in the text from 1.
+    pub fn without_torn_line(&mut self) -> Option<usize> {
+        let text = self.text().ok()?;
+        let body = text.trim_end_matches(|c: char| c.is_whitespace() || c == '\0');
+        let end = body.rfind('\n')?;
+        let rest = text.get(..end)?;
+        parse(rest).ok()?;
+        let line = rest.matches('\n').count() + 2;
+        let end = rest.trim_end().len();
+        self.cut(end).then_some(line)
     }
 }
 
-/// Records of a reader in order. Errors: reading, or text that is not UTF-8 (kind `InvalidData`, with the line).
+/// Records of a reader in order; lines are streamed. Errors: reading.
 pub struct Records<R> {
     reader: R,
     container: Container,
     line: usize,
+    /// Elements still to come, last first, of a text that has been read.
+    elements: Option<(Vec<u8>, Vec<(Range<usize>, Range<usize>)>)>,
     done: bool,
 }
 
 impl<R: BufRead> Records<R> {
-    /// Reads `container` from `reader`; lines are streamed.
+    /// Reads `container` from `reader`.
     pub fn new(reader: R, container: Container) -> Self {
         Self {
             reader,
             container,
-            line: 0,
+            line: 1,
+            elements: None,
             done: false,
         }
     }
 
     fn read(&mut self) -> io::Result<Option<Record>> {
-        let mut bytes = Vec::new();
-        let length = match self.container {
-            Container::Json => self.reader.read_to_end(&mut bytes)?,
-            Container::Jsonl => self.reader.read_until(b'\n', &mut bytes)?,
-        };
-        self.line += 1;
-        let first = self.line == 1;
-        if self.container == Container::Json {
-            self.done = true;
+        match self.container {
+            Container::Json => self.whole().map(Some),
+            Container::Jsonl => self.next_line(),
+            Container::Array => self.element(),
         }
-        if length == 0 && !(first && self.container == Container::Json) {
+    }
+
+    fn whole(&mut self) -> io::Result<Record> {
+        self.done = true;
+        let mut bytes = Vec::new();
+        self.reader.read_to_end(&mut bytes)?;
+        let text = mark(&bytes)..bytes.len();
+        Ok(Record::new(1, bytes, text))
+    }
+
+    fn next_line(&mut self) -> io::Result<Option<Record>> {
+        let mut bytes = Vec::new();
+        if self.reader.read_until(b'\n', &mut bytes)? == 0 {
             return Ok(None);
         }
-        let prefix = if first && bytes.starts_with(BOM) {
-            BOM.to_vec()
-        } else {
-            Vec::new()
-        };
-        let mut text = bytes.split_off(prefix.len());
-        let mut suffix = Vec::new();
-        if self.container == Container::Jsonl {
-            let body = text.strip_suffix(b"\n").map_or(text.len(), <[u8]>::len);
-            let body = text
-                .get(..body)
-                .and_then(|t| t.strip_suffix(b"\r"))
-                .map_or(body, <[u8]>::len);
-            suffix = text.split_off(body);
+        let start = if self.line == 1 { mark(&bytes) } else { 0 };
+        let body = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+        let end = body.strip_suffix(b"\r").unwrap_or(body).len();
+        let record = Record::new(self.line, bytes, start..end.max(start));
+        self.line += 1;
+        Ok(Some(record))
+    }
+
+    fn element(&mut self) -> io::Result<Option<Record>> {
+        if self.elements.is_none() {
+            let mut bytes = Vec::new();
+            self.reader.read_to_end(&mut bytes)?;
+            let Some(pieces) = pieces(&bytes) else {
+                // Not an array after all: whoever reads the text says what is wrong.
+                self.done = true;
+                let text = mark(&bytes)..bytes.len();
+                return Ok(Some(Record::new(1, bytes, text)));
+            };
+            self.elements = Some((bytes, pieces));
         }
-        let text = String::from_utf8(text).map_err(|error| {
-            let at = error.utf8_error().valid_up_to();
-            let message = format!("line {}: byte {at} is not UTF-8", self.line);
-            io::Error::new(io::ErrorKind::InvalidData, message)
-        })?;
+        let Some((bytes, pieces)) = &mut self.elements else {
+            return Ok(None);
+        };
+        let Some((piece, text)) = pieces.pop() else {
+            return Ok(None);
+        };
+        let own = bytes.get(piece.clone()).unwrap_or_default().to_vec();
+        let before = own.get(..text.start - piece.start).unwrap_or_default();
+        let newlines = |bytes: &[u8]| bytes.iter().filter(|b| **b == b'\n').count();
+        let line = self.line + newlines(before);
+        self.line += newlines(&own);
+        let text = text.start - piece.start..text.end - piece.start;
         Ok(Some(Record {
-            line: self.line,
-            prefix,
+            line,
+            bytes: own,
             text,
-            suffix,
         }))
     }
+}
+
+/// Length of a byte order mark at the start.
+fn mark(bytes: &[u8]) -> usize {
+    if bytes.starts_with(BOM) { BOM.len() } else { 0 }
+}
+
+/// For each element of a JSON array, last first: the bytes it brings with it (the last one everything to the end) and its own.
+#[allow(clippy::type_complexity)]
+fn pieces(bytes: &[u8]) -> Option<Vec<(Range<usize>, Range<usize>)>> {
+    let skip = mark(bytes);
+    let text = std::str::from_utf8(bytes.get(skip..)?).ok()?;
+    let text = text.trim_end_matches('\0');
+    let elements = Located::parse(text).ok()?.elements().ok()?;
+    let mut from = 0;
+    let mut out = Vec::with_capacity(elements.len());
+    for element in elements {
+        let own = element.span();
+        let own = skip + own.start..skip + own.end;
+        out.push((from..own.end, own.clone()));
+        from = own.end;
+    }
+    out.last_mut()?.0.end = bytes.len();
+    out.reverse();
+    Some(out)
 }
 
 impl<R: BufRead> Iterator for Records<R> {
@@ -144,25 +242,61 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn all(text: &[u8], container: Container) -> Vec<Record> {
+        Records::new(text, container).map(Result::unwrap).collect()
+    }
+
     proptest! {
         #[test]
-        fn records_hold_every_byte(text in "[\u{feff}a-c\r\n ]{0,60}", json: bool) {
-            let container = if json { Container::Json } else { Container::Jsonl };
+        fn records_hold_every_byte(text in "[\u{feff}a-c\r\n\0 \\[\\],{}\"]{0,60}", which in 0..3usize) {
+            let container = [Container::Json, Container::Jsonl, Container::Array][which];
             let mut out = Vec::new();
-            for record in Records::new(text.as_bytes(), container) {
-                let record = record.unwrap();
-                out.extend([record.prefix, record.text.into_bytes(), record.suffix].concat());
+            for record in all(text.as_bytes(), container) {
+                out.extend([record.prefix(), record.raw(), record.suffix()].concat());
             }
             prop_assert_eq!(out, text.as_bytes());
         }
     }
 
     #[test]
-    fn content_decides_where_the_name_does_not() {
-        let of = |text: &str| detect(None, || Ok(text.as_bytes().to_vec())).unwrap();
-        assert_eq!(of("{\"a\": 1}\n{\"a\": 2}\n"), Container::Jsonl);
-        assert_eq!(of("{\n \"a\": 1\n}\n"), Container::Json);
-        assert_eq!(of("{\n broken"), Container::Json);
-        assert_eq!(of("{\"a\": 1}\nbroken"), Container::Jsonl);
+    fn padding_and_line_ends_stay_outside_the_text() {
+        let text = b"\xEF\xBB\xBF{}\r\n\r\n\0\0\0\n\0\0{\"a\":\"\xE2\x80\xA8\"}\0\n{\"torn";
+        let records = all(text, Container::Jsonl);
+        let raw: Vec<&[u8]> = records.iter().map(Record::raw).collect();
+        assert_eq!(
+            raw,
+            [
+                &b"{}"[..],
+                b"",
+                b"",
+                b"{\"a\":\"\xE2\x80\xA8\"}",
+                b"{\"torn"
+            ]
+        );
+        assert_eq!(
+            records.iter().map(Record::nul_bytes).collect::<Vec<_>>(),
+            [0, 0, 3, 3, 0]
+        );
+        assert_eq!(
+            records.iter().map(|r| r.line).collect::<Vec<_>>(),
+            [1, 2, 3, 4, 5]
+        );
+    }
+
+    #[test]
+    fn elements_of_an_array_are_records() {
+        let records = all(b"[ {\"a\": 1},\n [2] ]\n", Container::Array);
+        let raw: Vec<&[u8]> = records.iter().map(Record::raw).collect();
+        assert_eq!(raw, [&b"{\"a\": 1}"[..], b"[2]"]);
+        assert_eq!(records[1].line, 2);
+        assert_eq!(records[1].suffix(), b" ]\n");
+    }
+
+    #[test]
+    fn a_torn_last_line_can_be_left_out() {
+        let mut record = all(b"{\"a\": 1}\n{\"b\": 2}\n{\"c\": \0\0\n", Container::Json).remove(0);
+        assert_eq!(record.without_torn_line(), Some(3));
+        assert_eq!(record.raw(), b"{\"a\": 1}\n{\"b\": 2}");
+        assert_eq!(record.suffix(), b"\n{\"c\": \0\0\n");
     }
 }

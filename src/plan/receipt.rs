@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 use super::build::{EventPlan, Verdict};
 use super::survival::Survival;
-use crate::formats::Replaced;
+use crate::formats::{Container, Mend, Replaced};
 use crate::summary::SigmaSource;
 
 /// SHA-256 in lower-case hex.
@@ -30,9 +30,14 @@ pub struct TextHash {
 impl TextHash {
     /// Of a text.
     pub fn of(text: &str) -> Self {
+        Self::of_bytes(text.as_bytes())
+    }
+
+    /// Of bytes that may be no text.
+    pub fn of_bytes(bytes: &[u8]) -> Self {
         Self {
-            sha256: sha256(text.as_bytes()),
-            bytes: text.len(),
+            sha256: sha256(bytes),
+            bytes: bytes.len(),
         }
     }
 }
@@ -122,11 +127,20 @@ pub struct Receipt {
     /// The record's own id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
+    /// How the records lie in the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<Container>,
+    /// Why the record was carried through unread, where it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What was mended before anything else, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mends: Vec<Mend>,
     /// The text before.
     pub before: TextHash,
     /// The text after.
     pub after: TextHash,
-    /// Replaced bytes in the order of the text; offsets count in the text before.
+    /// Replaced bytes in the order of the text; offsets count in the text before, as the mends left it.
     pub replaced: Vec<Replaced>,
     /// Who decided: rule, thresholds, divergence, form of the summary block.
     #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]

@@ -1,6 +1,7 @@
 //! Undo: the receipt's replaced bytes back into the pruned text, proved by both hashes.
 
 use super::receipt::{Receipt, TextHash};
+use crate::formats::Replaced;
 
 /// Why a record cannot be restored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,26 +39,10 @@ pub fn restore(pruned: &str, receipt: &Receipt) -> Result<String, RestoreError> 
         });
     }
     matches(pruned, &receipt.after)?;
-    // `from` walks the pruned text, `at` the original one.
-    // What the receipt says of lengths is not believed before it is proved.
-    let (mut out, mut from, mut at) = (String::with_capacity(pruned.len()), 0usize, 0usize);
-    for (index, replaced) in receipt.replaced.iter().enumerate() {
-        let broken = || RestoreError::Broken {
-            what: format!("entry {index} at byte {}", replaced.start),
-        };
-        let same = replaced.start.checked_sub(at).ok_or_else(broken)?;
-        let end = from.checked_add(same).ok_or_else(broken)?;
-        out.push_str(pruned.get(from..end).ok_or_else(broken)?);
-        out.push_str(&replaced.old);
-        from = end.checked_add(replaced.new_len).ok_or_else(broken)?;
-        at = replaced
-            .start
-            .checked_add(replaced.old.len())
-            .ok_or_else(broken)?;
+    let mut out = undo(pruned, &receipt.replaced)?;
+    for mend in receipt.mends.iter().rev() {
+        out = undo(&out, std::slice::from_ref(&mend.replaced))?;
     }
-    out.push_str(pruned.get(from..).ok_or_else(|| RestoreError::Broken {
-        what: "the text is too short".into(),
-    })?);
     let found = TextHash::of(&out);
     if found != receipt.before {
         return Err(RestoreError::Broken {
@@ -67,6 +52,30 @@ pub fn restore(pruned: &str, receipt: &Receipt) -> Result<String, RestoreError> 
             ),
         });
     }
+    Ok(out)
+}
+
+/// A text with some bytes put back.
+fn undo(text: &str, all: &[Replaced]) -> Result<String, RestoreError> {
+    // `from` walks the changed text, `at` the one before.
+    let (mut out, mut from, mut at) = (String::with_capacity(text.len()), 0usize, 0usize);
+    for (index, replaced) in all.iter().enumerate() {
+        let broken = || RestoreError::Broken {
+            what: format!("entry {index} at byte {}", replaced.start),
+        };
+        let same = replaced.start.checked_sub(at).ok_or_else(broken)?;
+        let end = from.checked_add(same).ok_or_else(broken)?;
+        out.push_str(text.get(from..end).ok_or_else(broken)?);
+        out.push_str(&replaced.old);
+        from = end.checked_add(replaced.new_len).ok_or_else(broken)?;
+        at = replaced
+            .start
+            .checked_add(replaced.old.len())
+            .ok_or_else(broken)?;
+    }
+    out.push_str(text.get(from..).ok_or_else(|| RestoreError::Broken {
+        what: "the text is too short".into(),
+    })?);
     Ok(out)
 }
 

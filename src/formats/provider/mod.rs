@@ -20,6 +20,17 @@ pub struct Violation {
     pub what: String,
 }
 
+impl std::fmt::Display for Violation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}, {}", self.provider, self.rule)?;
+        if let Some(message) = self.message {
+            write!(f, ", message {message}")?;
+        }
+        let path = Some(self.path.as_str()).filter(|path| !path.is_empty());
+        write!(f, ": {}: {}", path.unwrap_or("top level"), self.what)
+    }
+}
+
 /// The rules of one provider.
 pub trait Provider: Send + Sync {
     /// Its name for `--provider`.

@@ -1,0 +1,167 @@
+//! How do runs lie in a file: one, one a line, or one an element of an array? Told from the content; the name only says whether lines are to be expected.
+
+use std::io::{self, BufRead, Chain, Cursor, Read};
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::records::BOM;
+use super::{Container, FORMATS};
+
+/// Lines and bytes that are looked at before a file of lines is taken for what it is.
+const SAMPLE_LINES: usize = 64;
+const SAMPLE_BYTES: usize = 8 << 20;
+
+/// A reader that begins with the bytes that were looked at.
+pub type Replayed<R> = Chain<Cursor<Vec<u8>>, R>;
+
+/// The container of what `reader` holds, and a reader that gives all of it. `path` is the name without a suffix of compression; `forced` names the
+/// format where it is not to be told from the content. A file of lines is streamed: a few lines are read here. Anything else is read whole.
+pub fn detect<R: BufRead>(
+    path: Option<&Path>,
+    forced: Option<&str>,
+    mut reader: R,
+) -> io::Result<(Container, Replayed<R>)> {
+    let extension = path.and_then(Path::extension).and_then(|e| e.to_str());
+    let lines_by_name = matches!(extension, Some("jsonl" | "ndjson"));
+    let mut seen = Vec::new();
+    let mut values = Vec::new();
+    let mut first_is_whole = None;
+    let mut nonblank = 0;
+    let mut container = None;
+    loop {
+        let start = seen.len();
+        if reader.read_until(b'\n', &mut seen)? == 0 {
+            break;
+        }
+        let line = trimmed(seen.get(start..).unwrap_or_default());
+        if line.is_empty() {
+            continue;
+        }
+        nonblank += 1;
+        let value = serde_json::from_slice::<Value>(line).ok();
+        if *first_is_whole.get_or_insert(value.is_some()) || lines_by_name {
+            let run = value.as_ref().is_some_and(|v| is_run(v, forced));
+            // One value alone may still be an array of runs, if the name allows it.
+            if run && (nonblank > 1 || lines_by_name) {
+                container = Some(Container::Jsonl);
+                break;
+            }
+            values.extend(value);
+        } else {
+            break;
+        }
+        if nonblank >= SAMPLE_LINES || seen.len() > SAMPLE_BYTES {
+            break;
+        }
+    }
+    let container = match container {
+        Some(container) => container,
+        None if lines_by_name || first_is_whole == Some(true) && nonblank > 1 => {
+            // A session log has one message a line: its lines are a run together.
+            if values.len() > 1 && is_run(&Value::Array(values), forced) {
+                Container::Json
+            } else {
+                Container::Jsonl
+            }
+        }
+        None => {
+            reader.read_to_end(&mut seen)?;
+            whole(&seen, forced)
+        }
+    };
+    Ok((container, Cursor::new(seen).chain(reader)))
+}
+
+/// A text that is to be read as a whole.
+fn whole(bytes: &[u8], forced: Option<&str>) -> Container {
+    match serde_json::from_slice::<Value>(trimmed(bytes)) {
+        Ok(root) => {
+            let elements = root.as_array().map(Vec::as_slice).unwrap_or_default();
+            if !is_run(&root, forced) && elements.iter().any(|e| is_run(e, forced)) {
+                Container::Array
+            } else {
+                Container::Json
+            }
+        }
+        // Damaged: lines only where some line is a run of its own.
+        Err(_) => {
+            let mut lines = bytes.split(|b| *b == b'\n').map(trimmed);
+            let is_lines = lines.any(|line| {
+                line.first() == Some(&b'{')
+                    && serde_json::from_slice(line).is_ok_and(|v| is_run(&v, forced))
+            });
+            if is_lines {
+                Container::Jsonl
+            } else {
+                Container::Json
+            }
+        }
+    }
+}
+
+fn is_run(value: &Value, forced: Option<&str>) -> bool {
+    let mut formats = FORMATS
+        .iter()
+        .filter(|format| forced.is_none_or(|name| name == format.name()));
+    formats.any(|format| format.detect(value))
+}
+
+fn trimmed(bytes: &[u8]) -> &[u8] {
+    let mut bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
+    let blank = |b: u8| b == 0 || b.is_ascii_whitespace();
+    while let [first, rest @ ..] = bytes
+        && blank(*first)
+    {
+        bytes = rest;
+    }
+    while let [rest @ .., last] = bytes
+        && blank(*last)
+    {
+        bytes = rest;
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn of(name: &str, text: &str) -> Container {
+        let (container, mut reader) = detect(Some(Path::new(name)), None, text.as_bytes()).unwrap();
+        let mut again = String::new();
+        reader.read_to_string(&mut again).unwrap();
+        assert_eq!(again, text);
+        container
+    }
+
+    const RUN: &str = r#"{"messages": [{"role": "user", "content": "a"}]}"#;
+    const MESSAGE: &str = r#"{"role": "user", "content": "a"}"#;
+
+    #[test]
+    fn content_decides() {
+        use Container::*;
+        let lines = format!("{RUN}\n{RUN}\n");
+        let broken_first = format!("{{\"messages\": [\n{RUN}\n");
+        let session = format!("{MESSAGE}\n\0\0\n{MESSAGE}\n{{\"role\": \"us");
+        for name in ["-", "a.json", "a.jsonl"] {
+            assert_eq!(of(name, &lines), Jsonl, "{name}");
+            assert_eq!(of(name, &broken_first), Jsonl, "{name}");
+            assert_eq!(of(name, &session), Json, "{name}");
+            assert_eq!(of(name, &format!("{RUN}\nbroken\n")), Jsonl, "{name}");
+        }
+        for name in ["-", "a.json"] {
+            assert_eq!(of(name, "{\n \"messages\": []\n}\n"), Json);
+            assert_eq!(of(name, &format!("\u{feff}{RUN}\r\n\0\0")), Json);
+            assert_eq!(of(name, &format!("[{MESSAGE}, {MESSAGE}]")), Json);
+            assert_eq!(of(name, &format!("[\n{RUN},\n 7,\n{RUN}\n]")), Array);
+            assert_eq!(of(name, &format!("[[{MESSAGE}], [{MESSAGE}]]")), Array);
+            assert_eq!(of(name, "{\n broken"), Json);
+            assert_eq!(of(name, ""), Json);
+        }
+        assert_eq!(of("a.jsonl", ""), Jsonl);
+        assert_eq!(of("a.jsonl", RUN), Jsonl);
+        assert_eq!(of("a.jsonl", "{broken"), Jsonl);
+    }
+}
