@@ -1,13 +1,19 @@
 //! How is a run written in a file, and how does an edit get back into the same bytes? One file a wire format.
 //! Bytes outside an edit come back unchanged; that is a property of this room, not of its callers.
 
+mod anthropic;
+mod claude_code;
 mod edit;
+mod gemini;
 mod located;
 pub mod openai_chat;
 pub mod provider;
 mod records;
 
+pub use anthropic::Anthropic;
+pub use claude_code::ClaudeCode;
 pub use edit::{Edit, EditError, Replaced, apply};
+pub use gemini::Gemini;
 pub use openai_chat::OpenAiChat;
 pub use records::{Container, Record, Records, detect};
 
@@ -40,7 +46,7 @@ pub trait WireFormat: Send + Sync {
 }
 
 /// Every format, the most particular first: the first that detects a record reads it.
-pub const FORMATS: &[&dyn WireFormat] = &[&OpenAiChat];
+pub const FORMATS: &[&dyn WireFormat] = &[&ClaudeCode, &Anthropic, &Gemini, &OpenAiChat];
 
 /// The format of a record: the one called `forced`, else the first that detects it.
 pub fn format_of(

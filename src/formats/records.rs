@@ -1,12 +1,16 @@
-//! Which pieces of a file are runs? `.json` holds one, `.jsonl` one a line; everything between them is carried through as it is.
+//! Which pieces of a file are runs? `.json` holds one, `.jsonl` one a line, or one whose events are its lines; everything between them is
+//! carried through as it is.
 
+use std::fs::File;
 use std::io::{self, BufRead};
 use std::path::Path;
+
+use super::claude_code::is_event;
 
 /// How runs lie in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Container {
-    /// The whole text is one run.
+    /// The whole text is one run; its lines may be the events of it.
     Json,
     /// Each line is one run.
     Jsonl,
@@ -18,7 +22,12 @@ pub fn detect(
     text: impl FnOnce() -> io::Result<Vec<u8>>,
 ) -> io::Result<Container> {
     match path.and_then(Path::extension).and_then(|e| e.to_str()) {
-        Some("jsonl" | "ndjson") => return Ok(Container::Jsonl),
+        Some("jsonl" | "ndjson") => {
+            let mut first = Vec::new();
+            let mut reader = io::BufReader::new(File::open(path.unwrap_or(Path::new("")))?);
+            while first.trim_ascii().is_empty() && reader.read_until(b'\n', &mut first)? > 0 {}
+            return Ok(lines(&first));
+        }
         Some("json") => return Ok(Container::Json),
         _ => {}
     }
@@ -35,8 +44,17 @@ pub fn detect(
     Ok(if whole || (many_lines && !first_is_whole) {
         Container::Json
     } else {
-        Container::Jsonl
+        lines(first)
     })
+}
+
+/// Lines are runs, unless the first is an event of a session: then they are one run together.
+fn lines(first: &[u8]) -> Container {
+    let first = first.strip_prefix(BOM).unwrap_or(first);
+    match serde_json::from_slice(first).is_ok_and(|line| is_event(&line)) {
+        true => Container::Json,
+        false => Container::Jsonl,
+    }
 }
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
