@@ -3,7 +3,10 @@
 
 mod check;
 mod container;
+mod anthropic;
+mod claude_code;
 mod edit;
+mod gemini;
 mod located;
 pub mod openai_chat;
 mod position;
@@ -13,7 +16,10 @@ mod repair;
 
 pub use check::{Checked, check, worse};
 pub use container::{Replayed, detect};
+pub use anthropic::Anthropic;
+pub use claude_code::ClaudeCode;
 pub use edit::{Edit, EditError, Replaced, apply};
+pub use gemini::Gemini;
 pub use openai_chat::OpenAiChat;
 pub use records::{Container, Record, Records};
 pub use repair::{Mend, repair};
@@ -47,7 +53,7 @@ pub trait WireFormat: Send + Sync {
 }
 
 /// Every format, the most particular first: the first that detects a record reads it.
-pub const FORMATS: &[&dyn WireFormat] = &[&OpenAiChat];
+pub const FORMATS: &[&dyn WireFormat] = &[&ClaudeCode, &Anthropic, &Gemini, &OpenAiChat];
 
 /// The format of a record: the one called `forced`, else the first that detects it.
 pub fn format_of(

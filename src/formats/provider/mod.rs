@@ -1,9 +1,17 @@
 //! What does a provider refuse? Its rules as code, one file a provider: what must stay as it is, and what a history may not look like.
 
+mod anthropic;
+mod gemini;
+
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::{FormatError, WireFormat};
-use crate::trajectory::Trajectory;
+use crate::trajectory::{Frozen, Part, Role, Trajectory};
+
+pub use anthropic::Anthropic;
+pub use gemini::Gemini;
 
 /// A rule that a history breaks.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -44,7 +52,7 @@ pub trait Provider: Send + Sync {
 }
 
 /// Every provider whose rules are known.
-pub const PROVIDERS: &[&dyn Provider] = &[];
+pub const PROVIDERS: &[&dyn Provider] = &[&Anthropic, &Gemini];
 
 /// The providers whose rules a record of `format` has to obey: the one called `name`, or all that are known for the format
 /// (`strict`, and without a name).
@@ -73,4 +81,28 @@ pub fn of(
 fn names() -> String {
     let names: Vec<&str> = PROVIDERS.iter().map(|p| p.name()).collect();
     names.join(", ")
+}
+
+/// Freezes every text of the model that stands at one of these JSON pointers or below, unless it is frozen already.
+fn frozen_below(run: &mut Trajectory, pointers: &HashSet<String>, why: Frozen) {
+    let inside = |pointer: &str| {
+        let mut ends = pointer.rmatch_indices('/').map(|(end, _)| end);
+        pointers.contains(pointer)
+            || ends.any(|end| pointer.get(..end).is_some_and(|p| pointers.contains(p)))
+    };
+    for message in run.messages.iter_mut().filter(|m| m.role == Role::Assistant) {
+        for reasoning in &mut message.reasoning {
+            if reasoning.frozen.is_none() && reasoning.places.iter().any(|p| inside(&p.pointer)) {
+                reasoning.frozen = Some(why);
+            }
+        }
+        for part in &mut message.parts {
+            if let Part::Text(text) = part {
+                let here = text.place.as_ref().is_some_and(|p| inside(&p.pointer));
+                if text.frozen.is_none() && here {
+                    text.frozen = Some(why);
+                }
+            }
+        }
+    }
 }

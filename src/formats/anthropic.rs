@@ -1,0 +1,440 @@
+//! Anthropic Messages: a request body with `messages` inside, or a bare list of messages.
+//! A thinking block is exact or absent: an edit takes the whole block out and may leave a plain text block in its place.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use super::openai_chat::{keys, picture, shape, short, text_part};
+use super::{Edit, FormatError, WireFormat};
+use crate::evidence::{HEADER, is_evidence};
+use crate::trajectory::{
+    Frozen, Message, Part, Picture, PictureSource, Place, Reasoning, Role, Segment, SegmentKind,
+    ToolCall, Trajectory,
+};
+
+/// Anthropic Messages.
+pub struct Anthropic;
+
+const EXPECTED: &str =
+    "an Anthropic run: an object with `messages`, or an array of messages of user and assistant";
+
+/// Nobody but the provider can read it, so nothing can be said about what it holds.
+const REDACTED: Frozen = Frozen::Rule(
+    "redacted_thinking",
+    "the block is encrypted: what it says is unknown",
+);
+
+impl WireFormat for Anthropic {
+    fn name(&self) -> &'static str {
+        "anthropic"
+    }
+
+    fn providers(&self) -> &[&'static str] {
+        &["anthropic"]
+    }
+
+    fn detect(&self, root: &Value) -> bool {
+        let Some((_, messages)) = list(root) else {
+            return false;
+        };
+        let roles = ["user", "assistant", "system"];
+        let plain = |m: &Value| {
+            let role = m.get("role").and_then(Value::as_str);
+            let foreign = ["tool_calls", "tool_call_id", "function_call"];
+            role.is_some_and(|r| roles.contains(&r)) && foreign.iter().all(|k| m.get(k).is_none())
+        };
+        let blocks = messages.iter().filter_map(|m| m.get("content")?.as_array());
+        !messages.is_empty()
+            && messages.iter().all(plain)
+            && (body_is_anthropic(root) || blocks.flatten().any(own_block))
+    }
+
+    fn read(&self, root: &Value) -> Result<Trajectory, FormatError> {
+        let Some((pointer, messages)) = list(root) else {
+            return Err(match root.get("messages") {
+                Some(other) => shape("/messages", other, "an array of messages"),
+                None => shape("", root, EXPECTED),
+            });
+        };
+        if messages.is_empty() {
+            let pointer = pointer.into();
+            return Err(FormatError::Empty { pointer });
+        }
+        let mut run = Trajectory {
+            id: root.get("id").and_then(Value::as_str).map(str::to_owned),
+            tools: tools(root.get("tools"))?,
+            messages: Vec::new(),
+        };
+        match root.get("system") {
+            None | Some(Value::Null) => {}
+            Some(system) => run
+                .messages
+                .extend(content(Role::System, system, "/system")?),
+        }
+        let mut calls = HashSet::new();
+        for (index, value) in messages.iter().enumerate() {
+            let at = format!("{pointer}/{index}");
+            for message in message(value, &at)? {
+                calls.extend(message.calls.iter().filter_map(|call| call.id.clone()));
+                match &message.answers {
+                    Some(id) if !calls.contains(id) => {
+                        let id = id.clone();
+                        return Err(FormatError::ResultWithoutCall { pointer: at, id });
+                    }
+                    _ => run.messages.push(message),
+                }
+            }
+        }
+        Ok(run)
+    }
+
+    fn edits(&self, segment: &Segment, text: &str) -> Vec<Edit> {
+        block_edits(segment, text)
+    }
+}
+
+/// Where the list of messages stands, and the list.
+fn list(root: &Value) -> Option<(&'static str, &Vec<Value>)> {
+    match root {
+        Value::Array(messages) => Some(("", messages)),
+        _ => Some(("/messages", root.get("messages")?.as_array()?)),
+    }
+}
+
+/// Fields that no other body with `messages` has. Other providers know `thinking` too, but without a budget.
+fn body_is_anthropic(root: &Value) -> bool {
+    let schema = |tools: &Vec<Value>| tools.iter().any(|t| t.get("input_schema").is_some());
+    let budget = |t: &Value| {
+        t.get("budget_tokens").is_some()
+            || t.get("type").and_then(Value::as_str) == Some("adaptive")
+    };
+    let system = root
+        .get("system")
+        .is_some_and(|s| s.is_string() || s.is_array());
+    root.get("anthropic_version").is_some()
+        || root.get("thinking").is_some_and(budget)
+        || root
+            .get("tools")
+            .and_then(Value::as_array)
+            .is_some_and(schema)
+        || (system && root.get("max_tokens").is_some())
+}
+
+/// A content block that only this format has, or that a pruning of it left.
+fn own_block(block: &Value) -> bool {
+    match kind(block) {
+        "tool_use" | "tool_result" | "redacted_thinking" | "server_tool_use" => true,
+        "thinking" => block.get("thinking").is_some_and(Value::is_string),
+        "image" | "document" => block.get("source").is_some_and(Value::is_object),
+        "text" => left_by_thinking(block).is_some(),
+        _ => false,
+    }
+}
+
+pub(crate) fn kind(block: &Value) -> &str {
+    block.get("type").and_then(Value::as_str).unwrap_or("")
+}
+
+/// Evidence in the place of a thinking block ends in a line end, which evidence in the place of visible text never does. So a run whose
+/// thinking is all pruned is still known as one that had thinking, and its visible text stays what it is.
+fn left_by_thinking(block: &Value) -> Option<&str> {
+    let text = block.get("text")?.as_str()?.strip_suffix('\n')?;
+    is_evidence(text).map(|_| text)
+}
+
+/// The whole thinking block goes; any other text is edited in its place.
+pub(crate) fn block_edits(segment: &Segment, text: &str) -> Vec<Edit> {
+    let edit = |place: &Place| match place.pointer.strip_suffix("/thinking") {
+        Some(block) if segment.kind == SegmentKind::Field => {
+            let pointer = block.to_owned();
+            if text.is_empty() && segment.may_be_empty {
+                return Edit::Remove { pointer };
+            }
+            let text = if text.is_empty() { HEADER } else { text };
+            let json = json!({"type": "text", "text": format!("{text}\n")}).to_string();
+            Edit::Value { pointer, json }
+        }
+        _ => Edit::Text {
+            place: place.clone(),
+            text: text.to_owned(),
+        },
+    };
+    segment.places.iter().map(edit).collect()
+}
+
+/// Definitions in the form that chat templates take; what is no function stays as it is.
+fn tools(value: Option<&Value>) -> Result<Vec<Value>, FormatError> {
+    let one = |tool: &Value| match (tool.get("name"), tool.get("input_schema")) {
+        (Some(name), Some(schema)) => {
+            let description = tool.get("description").cloned().unwrap_or("".into());
+            json!({"type": "function", "function": {"name": name, "description": description, "parameters": schema}})
+        }
+        _ => tool.clone(),
+    };
+    match value {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::Array(tools)) => Ok(tools.iter().map(one).collect()),
+        Some(other) => Err(shape("/tools", other, "an array of tool definitions")),
+    }
+}
+
+/// One wire message: results become messages of their own, in order.
+pub(crate) fn message(value: &Value, at: &str) -> Result<Vec<Message>, FormatError> {
+    let expected = "a message: an object with `role` and `content`";
+    let Some(fields) = value.as_object() else {
+        return Err(shape(at, value, expected));
+    };
+    let role = match fields.get("role").map(|role| (role, role.as_str())) {
+        Some((_, Some("user"))) => Role::User,
+        Some((_, Some("assistant"))) => Role::Assistant,
+        Some((_, Some("system"))) => Role::System,
+        Some((other, _)) => {
+            return Err(shape(&format!("{at}/role"), other, "user or assistant"));
+        }
+        None => {
+            return Err(FormatError::Shape {
+                pointer: at.into(),
+                found: format!("an object without `role`{}", keys(value)),
+                expected: expected.into(),
+            });
+        }
+    };
+    match fields.get("content") {
+        Some(value) => content(role, value, &format!("{at}/content")),
+        None => Err(FormatError::Shape {
+            pointer: at.into(),
+            found: format!("an object without `content`{}", keys(value)),
+            expected: expected.into(),
+        }),
+    }
+}
+
+fn empty(role: Role) -> Message {
+    let mut message = Message::user("");
+    message.role = role;
+    message.parts.clear();
+    message
+}
+
+fn content(role: Role, value: &Value, at: &str) -> Result<Vec<Message>, FormatError> {
+    let blocks = match value {
+        Value::String(text) => {
+            let mut message = empty(role);
+            message.parts.push(text_part(text, at.to_owned()));
+            return Ok(vec![message]);
+        }
+        Value::Array(blocks) => blocks,
+        other => return Err(shape(at, other, "a string or an array of content blocks")),
+    };
+    let keeps = blocks.iter().any(stays);
+    let mut out = Vec::new();
+    let mut message = empty(role);
+    for (index, block) in blocks.iter().enumerate() {
+        let at = format!("{at}/{index}");
+        if kind(block) == "tool_result" {
+            flush(&mut message, role, &mut out);
+            out.push(result(block, &at)?);
+        } else if role == Role::Assistant {
+            assistant_block(&mut message, block, &at, keeps)?;
+        } else {
+            message.parts.push(part(block, &at)?);
+        }
+    }
+    flush(&mut message, role, &mut out);
+    if out.is_empty() {
+        out.push(message);
+    }
+    Ok(out)
+}
+
+fn flush(message: &mut Message, role: Role, out: &mut Vec<Message>) {
+    let done = std::mem::replace(message, empty(role));
+    if !done.parts.is_empty() || !done.calls.is_empty() || !done.reasoning.is_empty() {
+        let content_is_list = !done.parts.is_empty();
+        out.push(Message {
+            content_is_list,
+            ..done
+        });
+    }
+}
+
+/// Whether a block keeps its message from being empty when all thinking leaves.
+fn stays(block: &Value) -> bool {
+    match kind(block) {
+        "thinking" | "redacted_thinking" => false,
+        "text" => block
+            .get("text")
+            .and_then(Value::as_str)
+            .is_some_and(|t| !t.trim().is_empty()),
+        _ => true,
+    }
+}
+
+fn assistant_block(
+    message: &mut Message,
+    block: &Value,
+    at: &str,
+    keeps: bool,
+) -> Result<(), FormatError> {
+    let reasoning = |text: &str, key: &str, frozen| Reasoning {
+        text: text.to_owned(),
+        places: vec![Place {
+            pointer: format!("{at}/{key}"),
+            range: 0..text.len(),
+        }],
+        frozen,
+        may_be_empty: keeps && frozen.is_none(),
+    };
+    match kind(block) {
+        "thinking" => {
+            let text = string(block, "thinking", at)?;
+            message.reasoning.push(reasoning(text, "thinking", None));
+        }
+        "redacted_thinking" => message.reasoning.push(Reasoning {
+            frozen: Some(REDACTED),
+            ..Reasoning::default()
+        }),
+        "tool_use" => {
+            let arguments = match block.get("input") {
+                Some(input @ (Value::Object(_) | Value::String(_))) => input.clone(),
+                None | Some(Value::Null) => json!({}),
+                Some(other) => return Err(shape(&format!("{at}/input"), other, "an object")),
+            };
+            message.calls.push(ToolCall {
+                id: block.get("id").and_then(Value::as_str).map(str::to_owned),
+                name: string(block, "name", at)?.to_owned(),
+                arguments,
+            });
+        }
+        _ => match left_by_thinking(block) {
+            Some(text) if kind(block) == "text" => {
+                message.reasoning.push(reasoning(text, "text", None));
+            }
+            _ => message.parts.push(part(block, at)?),
+        },
+    }
+    Ok(())
+}
+
+fn string<'a>(block: &'a Value, key: &str, at: &str) -> Result<&'a str, FormatError> {
+    match block.get(key) {
+        Some(Value::String(text)) => Ok(text),
+        Some(other) => Err(shape(&format!("{at}/{key}"), other, "a string")),
+        None => Err(FormatError::Shape {
+            pointer: at.into(),
+            found: format!("a block without `{key}`{}", keys(block)),
+            expected: format!(
+                "a block of type `{}` with a string `{key}`",
+                short(kind(block))
+            ),
+        }),
+    }
+}
+
+fn result(block: &Value, at: &str) -> Result<Message, FormatError> {
+    let id = string(block, "tool_use_id", at)?;
+    let at = format!("{at}/content");
+    let mut message = Message::tool(id, Vec::new());
+    match block.get("content") {
+        None | Some(Value::Null) => message.parts.push(Part::text("")),
+        Some(Value::String(text)) => message.parts.push(text_part(text, at)),
+        Some(Value::Array(blocks)) => {
+            message.content_is_list = true;
+            for (index, block) in blocks.iter().enumerate() {
+                message.parts.push(part(block, &format!("{at}/{index}"))?);
+            }
+        }
+        Some(other) => {
+            return Err(shape(&at, other, "a string or an array of content blocks"));
+        }
+    }
+    message.content_is_list &= !message.parts.is_empty();
+    Ok(message)
+}
+
+fn part(block: &Value, at: &str) -> Result<Part, FormatError> {
+    match kind(block) {
+        "" => Err(shape(at, block, "a content block: an object with `type`")),
+        "text" => Ok(text_part(string(block, "text", at)?, format!("{at}/text"))),
+        "image" => image(block, at),
+        _ => Ok(Part::Other(block.clone())),
+    }
+}
+
+fn image(block: &Value, at: &str) -> Result<Part, FormatError> {
+    let at = format!("{at}/source");
+    let Some(source) = block.get("source").filter(|s| s.is_object()) else {
+        return Err(shape(&at, block, "an image block with an object `source`"));
+    };
+    match kind(source) {
+        "base64" => {
+            let media = string(source, "media_type", &at)?;
+            let data = string(source, "data", &at)?;
+            let source = PictureSource::DataUri(format!("data:{media};base64,{data}"));
+            let pointer = format!("{at}/data");
+            Ok(Part::Picture(Picture { source, pointer }))
+        }
+        "url" => picture(string(source, "url", &at)?, format!("{at}/url")).map(Part::Picture),
+        _ => Ok(Part::Other(block.clone())),
+    }
+}
+
+/// One message as providers see it, for their rules.
+pub(crate) struct Entry<'a> {
+    /// Its number in the list, or the number of its first line.
+    pub index: usize,
+    /// JSON pointer of the message.
+    pub pointer: String,
+    /// Whether the model wrote it.
+    pub assistant: bool,
+    /// Whether a person speaks in it, which closes the turn before.
+    pub person: bool,
+    /// Each content value with its JSON pointer: more than one where a log writes a message in pieces.
+    pub contents: Vec<(String, &'a Value)>,
+}
+
+impl<'a> Entry<'a> {
+    /// Every content block with its JSON pointer.
+    pub fn blocks(&self) -> Vec<(String, &'a Value)> {
+        let list = self
+            .contents
+            .iter()
+            .filter_map(|(at, v)| Some((at, v.as_array()?)));
+        list.flat_map(|(at, blocks)| {
+            blocks
+                .iter()
+                .enumerate()
+                .map(move |(i, block)| (format!("{at}/{i}"), block))
+        })
+        .collect()
+    }
+}
+
+/// A message with a result in it belongs to the open loop, even where text stands beside the result: that only freezes more.
+pub(crate) fn person_speaks(content: &Value) -> bool {
+    match content {
+        Value::Array(blocks) => !blocks.iter().any(|b| kind(b) == "tool_result"),
+        _ => true,
+    }
+}
+
+/// The messages of a body or a bare list.
+pub(crate) fn entries<'a>(root: &'a Value) -> Vec<Entry<'a>> {
+    let Some((at, messages)) = list(root) else {
+        return Vec::new();
+    };
+    let entry = |(index, message): (usize, &'a Value)| {
+        let role = message.get("role")?.as_str()?;
+        let content = message.get("content")?;
+        let pointer = format!("{at}/{index}");
+        Some(Entry {
+            index,
+            assistant: role == "assistant",
+            person: role == "user" && person_speaks(content),
+            contents: vec![(format!("{pointer}/content"), content)],
+            pointer,
+        })
+    };
+    messages.iter().enumerate().filter_map(entry).collect()
+}
