@@ -4,11 +4,14 @@
 mod edit;
 mod located;
 pub mod openai_chat;
+mod openai_responses;
+mod picture;
 pub mod provider;
 mod records;
 
 pub use edit::{Edit, EditError, Replaced, apply};
 pub use openai_chat::OpenAiChat;
+pub use openai_responses::OpenAiResponses;
 pub use records::{Container, Record, Records, detect};
 
 use serde_json::Value;
@@ -40,7 +43,7 @@ pub trait WireFormat: Send + Sync {
 }
 
 /// Every format, the most particular first: the first that detects a record reads it.
-pub const FORMATS: &[&dyn WireFormat] = &[&OpenAiChat];
+pub const FORMATS: &[&dyn WireFormat] = &[&OpenAiResponses, &OpenAiChat];
 
 /// The format of a record: the one called `forced`, else the first that detects it.
 pub fn format_of(

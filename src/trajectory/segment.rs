@@ -137,7 +137,7 @@ fn has_own_reasoning(message: &Message) -> bool {
     let is_marked =
         |(_, text): (usize, &Text)| text.thought.is_some() || think_range(&text.text).is_some();
     message.role == Role::Assistant
-        && (message.reasoning.iter().any(|r| !r.text.trim().is_empty())
+        && (message.reasoning.iter().any(|r| r.frozen.is_some() || !r.text.trim().is_empty())
             || texts(message).any(|(_, text)| text.thought.is_some())
             || texts(message).next().is_some_and(is_marked))
 }
@@ -157,7 +157,9 @@ fn fields(message: usize, value: &Message, out: &mut Vec<Segment>) {
     let alone = value.calls.is_empty() && value.text().trim().is_empty();
     for (index, reasoning) in value.reasoning.iter().enumerate() {
         let text = &reasoning.text;
-        if text.trim().is_empty() || is_evidence(text).is_some() {
+        // Encrypted reasoning has no text, but it is there, and frozen.
+        let nothing = text.trim().is_empty() && reasoning.frozen.is_none();
+        if nothing || is_evidence(text).is_some() {
             continue;
         }
         out.push(Segment {
