@@ -2,17 +2,25 @@
 //! Bytes outside an edit come back unchanged; that is a property of this room, not of its callers.
 
 mod edit;
+mod langchain;
+mod llama_factory;
 mod located;
 pub mod openai_chat;
 mod openai_responses;
 mod picture;
 pub mod provider;
+mod qwen_agent;
 mod records;
+mod share_gpt;
 
 pub use edit::{Edit, EditError, Replaced, apply};
+pub use langchain::LangChain;
+pub use llama_factory::LlamaFactory;
 pub use openai_chat::OpenAiChat;
 pub use openai_responses::OpenAiResponses;
+pub use qwen_agent::QwenAgent;
 pub use records::{Container, Record, Records, detect};
+pub use share_gpt::ShareGpt;
 
 use serde_json::Value;
 
@@ -43,7 +51,14 @@ pub trait WireFormat: Send + Sync {
 }
 
 /// Every format, the most particular first: the first that detects a record reads it.
-pub const FORMATS: &[&dyn WireFormat] = &[&OpenAiResponses, &OpenAiChat];
+pub const FORMATS: &[&dyn WireFormat] = &[
+    &LangChain,
+    &ShareGpt,
+    &LlamaFactory,
+    &OpenAiResponses,
+    &QwenAgent,
+    &OpenAiChat,
+];
 
 /// The format of a record: the one called `forced`, else the first that detects it.
 pub fn format_of(

@@ -33,7 +33,7 @@ impl WireFormat for OpenAiResponses {
             return false;
         };
         let known = |item: &Value| {
-            let typed = kind(item) != "" && LANGCHAIN.iter().all(|k| kind(item) != *k);
+            let typed = !kind(item).is_empty() && LANGCHAIN.iter().all(|k| kind(item) != *k);
             typed || item.get("role").is_some_and(Value::is_string)
         };
         // `content` of an item may be a string, which says nothing; then the body's key does.

@@ -1,5 +1,7 @@
 //! What does a provider refuse? Its rules as code, one file a provider: what must stay as it is, and what a history may not look like.
 
+mod langchain;
+mod llama_factory;
 mod responses;
 
 use serde_json::Value;
@@ -7,6 +9,8 @@ use serde_json::Value;
 use super::{FormatError, WireFormat};
 use crate::trajectory::Trajectory;
 
+pub use langchain::LangChainCore;
+pub use llama_factory::LlamaFactoryLoader;
 pub use responses::Responses;
 
 /// A rule that a history breaks.
@@ -37,7 +41,7 @@ pub trait Provider: Send + Sync {
 }
 
 /// Every provider whose rules are known.
-pub const PROVIDERS: &[&dyn Provider] = &[&Responses];
+pub const PROVIDERS: &[&dyn Provider] = &[&Responses, &LlamaFactoryLoader, &LangChainCore];
 
 /// The providers whose rules a record of `format` has to obey: the one called `name`, or all that are known for the format
 /// (`strict`, and without a name).
