@@ -1,6 +1,9 @@
 //! Runs with planted reasoning, written in many spellings of JSON.
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub mod format;
+pub mod prune;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
