@@ -10,9 +10,15 @@ mod gemini;
 mod located;
 pub mod openai_chat;
 mod position;
+mod langchain;
+mod llama_factory;
+mod openai_responses;
+mod picture;
 pub mod provider;
+mod qwen_agent;
 mod records;
 mod repair;
+mod share_gpt;
 
 pub use check::{Checked, check, worse};
 pub use container::{Replayed, detect};
@@ -23,6 +29,11 @@ pub use gemini::Gemini;
 pub use openai_chat::OpenAiChat;
 pub use records::{Container, Record, Records};
 pub use repair::{Mend, repair};
+pub use langchain::LangChain;
+pub use llama_factory::LlamaFactory;
+pub use openai_responses::OpenAiResponses;
+pub use qwen_agent::QwenAgent;
+pub use share_gpt::ShareGpt;
 
 use serde_json::Value;
 
@@ -53,7 +64,17 @@ pub trait WireFormat: Send + Sync {
 }
 
 /// Every format, the most particular first: the first that detects a record reads it.
-pub const FORMATS: &[&dyn WireFormat] = &[&ClaudeCode, &Anthropic, &Gemini, &OpenAiChat];
+pub const FORMATS: &[&dyn WireFormat] = &[
+    &ClaudeCode,
+    &Anthropic,
+    &Gemini,
+    &LangChain,
+    &ShareGpt,
+    &LlamaFactory,
+    &OpenAiResponses,
+    &QwenAgent,
+    &OpenAiChat,
+];
 
 /// The format of a record: the one called `forced`, else the first that detects it.
 pub fn format_of(

@@ -3,6 +3,8 @@
 
 pub mod engine;
 pub mod planted;
+pub mod format;
+pub mod prune;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

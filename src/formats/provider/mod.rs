@@ -4,6 +4,9 @@ mod anthropic;
 mod gemini;
 
 use std::collections::HashSet;
+mod langchain;
+mod llama_factory;
+mod responses;
 
 use serde_json::Value;
 
@@ -12,6 +15,10 @@ use crate::trajectory::{Frozen, Part, Role, Trajectory};
 
 pub use anthropic::Anthropic;
 pub use gemini::Gemini;
+
+pub use langchain::LangChainCore;
+pub use llama_factory::LlamaFactoryLoader;
+pub use responses::Responses;
 
 /// A rule that a history breaks.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -52,7 +59,13 @@ pub trait Provider: Send + Sync {
 }
 
 /// Every provider whose rules are known.
-pub const PROVIDERS: &[&dyn Provider] = &[&Anthropic, &Gemini];
+pub const PROVIDERS: &[&dyn Provider] = &[
+    &Anthropic,
+    &Gemini,
+    &Responses,
+    &LlamaFactoryLoader,
+    &LangChainCore,
+];
 
 /// The providers whose rules a record of `format` has to obey: the one called `name`, or all that are known for the format
 /// (`strict`, and without a name).
