@@ -1,15 +1,24 @@
 //! How is a run written in a file, and how does an edit get back into the same bytes? One file a wire format.
 //! Bytes outside an edit come back unchanged; that is a property of this room, not of its callers.
 
+mod atif;
+mod chat_part;
+mod chat_reasoning;
 mod edit;
 mod located;
 pub mod openai_chat;
 pub mod provider;
+mod python_call;
+mod react;
 mod records;
+mod smolagents;
 
+pub use atif::Atif;
 pub use edit::{Edit, EditError, Replaced, apply};
 pub use openai_chat::OpenAiChat;
+pub use react::ReAct;
 pub use records::{Container, Record, Records, detect};
+pub use smolagents::Smolagents;
 
 use serde_json::Value;
 
@@ -40,7 +49,7 @@ pub trait WireFormat: Send + Sync {
 }
 
 /// Every format, the most particular first: the first that detects a record reads it.
-pub const FORMATS: &[&dyn WireFormat] = &[&OpenAiChat];
+pub const FORMATS: &[&dyn WireFormat] = &[&Atif, &Smolagents, &ReAct, &OpenAiChat];
 
 /// The format of a record: the one called `forced`, else the first that detects it.
 pub fn format_of(

@@ -123,7 +123,8 @@ pub fn segments(run: &Trajectory, visible: VisibleText) -> Vec<Segment> {
         let before = out.len();
         fields(message, value, &mut out);
         let marked = marked(message, value, &mut out);
-        if plain_text_is_reasoning && !value.calls.is_empty() && !marked {
+        let beside_calls = !value.calls.is_empty() && !value.calls_in_text;
+        if plain_text_is_reasoning && beside_calls && !marked {
             visible_text(message, value, &mut out);
         }
         for (offset, segment) in out[before..].iter_mut().enumerate() {
@@ -182,6 +183,9 @@ fn marked(message: usize, value: &Message, out: &mut Vec<Segment>) -> bool {
     for (part, text) in texts(value) {
         if let Some(range) = &text.thought {
             any = true;
+            // A label or anything else that stays keeps the text from becoming empty.
+            let stays = |part: Option<&str>| part.is_some_and(|p| !p.trim().is_empty());
+            let may_be_empty = stays(text.text.get(..range.start)) || stays(text.text.get(range.end..));
             content_segment(
                 message,
                 part,
@@ -189,7 +193,7 @@ fn marked(message: usize, value: &Message, out: &mut Vec<Segment>) -> bool {
                 range.clone(),
                 SegmentKind::Thought,
                 None,
-                true,
+                may_be_empty,
                 out,
             );
         }
@@ -268,6 +272,8 @@ fn content_segment(
         pointer: place.pointer.clone(),
         range: place.range.start + range.start..place.range.start + range.end,
     });
+    let copies = text.copies.iter().filter(|_| kind == SegmentKind::Thought);
+    let places = place.into_iter().chain(copies.cloned()).collect();
     out.push(Segment {
         index: 0,
         message,
@@ -275,7 +281,7 @@ fn content_segment(
         text: body.to_owned(),
         slot: Slot::Part(part),
         range,
-        places: place.into_iter().collect(),
+        places,
         frozen: frozen.or(text.frozen),
         may_be_empty,
     });

@@ -1,9 +1,18 @@
 //! What does a provider refuse? Its rules as code, one file a provider: what must stay as it is, and what a history may not look like.
 
+mod chat;
+mod deepseek;
+mod openai;
+mod qwen;
+
 use serde_json::Value;
 
 use super::{FormatError, WireFormat};
 use crate::trajectory::Trajectory;
+
+pub use deepseek::DeepSeek;
+pub use openai::OpenAi;
+pub use qwen::Qwen;
 
 /// A rule that a history breaks.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -33,7 +42,7 @@ pub trait Provider: Send + Sync {
 }
 
 /// Every provider whose rules are known.
-pub const PROVIDERS: &[&dyn Provider] = &[];
+pub const PROVIDERS: &[&dyn Provider] = &[&OpenAi, &DeepSeek, &Qwen];
 
 /// The providers whose rules a record of `format` has to obey: the one called `name`, or all that are known for the format
 /// (`strict`, and without a name).
