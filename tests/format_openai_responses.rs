@@ -12,7 +12,11 @@ fn every_shape_is_pruned_and_restored() {
         for sigma in [None, Some(SIGMA)] {
             let ways = every_way("openai-responses", &text, sigma);
             println!("== {name} {sigma:?}\n{}", ways[1].text);
-            for p in &ways[1].plans { for s in &p.segments { println!("{} {:?} {}", s.segment, s.verdict, s.reason.code()); } }
+            for p in &ways[1].plans {
+                for s in &p.segments {
+                    println!("{} {:?} {}", s.segment, s.verdict, s.reason.code());
+                }
+            }
         }
     }
 }

@@ -1,39 +1,49 @@
 //! How is a run written in a file, and how does an edit get back into the same bytes? One file a wire format.
 //! Bytes outside an edit come back unchanged; that is a property of this room, not of its callers.
 
-mod check;
-mod container;
 mod anthropic;
+mod atif;
+mod chat_part;
+mod chat_reasoning;
+mod check;
 mod claude_code;
+mod container;
 mod edit;
 mod gemini;
-mod located;
-pub mod openai_chat;
-mod position;
 mod langchain;
 mod llama_factory;
+mod located;
+pub mod openai_chat;
 mod openai_responses;
 mod picture;
+mod position;
 pub mod provider;
 mod qwen_agent;
 mod records;
 mod repair;
 mod share_gpt;
 
-pub use check::{Checked, check, worse};
-pub use container::{Replayed, detect};
 pub use anthropic::Anthropic;
+pub use check::{Checked, check, worse};
 pub use claude_code::ClaudeCode;
+pub use container::{Replayed, detect};
+mod python_call;
+mod react;
+mod smolagents;
+
+pub use atif::Atif;
 pub use edit::{Edit, EditError, Replaced, apply};
 pub use gemini::Gemini;
-pub use openai_chat::OpenAiChat;
-pub use records::{Container, Record, Records};
-pub use repair::{Mend, repair};
 pub use langchain::LangChain;
 pub use llama_factory::LlamaFactory;
+pub use openai_chat::OpenAiChat;
 pub use openai_responses::OpenAiResponses;
 pub use qwen_agent::QwenAgent;
+pub use react::ReAct;
+pub use records::{Container, Record, Records};
+pub use repair::{Mend, repair};
 pub use share_gpt::ShareGpt;
+pub use smolagents::Smolagents;
 
 use serde_json::Value;
 
@@ -73,6 +83,9 @@ pub const FORMATS: &[&dyn WireFormat] = &[
     &LlamaFactory,
     &OpenAiResponses,
     &QwenAgent,
+    &Atif,
+    &Smolagents,
+    &ReAct,
     &OpenAiChat,
 ];
 

@@ -5,10 +5,9 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{FormatError, WireFormat, parse};
+use super::{Edit, FormatError, WireFormat, chat_part, chat_reasoning, parse};
 use crate::trajectory::{
-    Frozen, Message, Part, Picture, PictureSource, Place, Reasoning, Role, Text, ToolCall,
-    Trajectory,
+    Message, Part, Picture, PictureSource, Place, Role, Segment, Text, ToolCall, Trajectory,
 };
 
 /// OpenAI Chat Completions.
@@ -36,6 +35,10 @@ impl WireFormat for OpenAiChat {
 
     fn read(&self, root: &Value) -> Result<Trajectory, FormatError> {
         read_value(root)
+    }
+
+    fn edits(&self, segment: &Segment, text: &str) -> Vec<Edit> {
+        chat_reasoning::edits(segment, text)
     }
 }
 
@@ -86,14 +89,20 @@ fn read_value(root: &Value) -> Result<Trajectory, FormatError> {
         let message = message(value, &at)?;
         calls.extend(message.calls.iter().filter_map(|call| call.id.clone()));
         if message.role == Role::Tool {
-            let open = match &message.answers {
-                Some(id) => calls.contains(id),
-                None => run.messages.iter().any(|m: &Message| !m.calls.is_empty()),
+            // A legacy function result names its function where others name their call.
+            let name = value.get("name").and_then(Value::as_str);
+            let name = name.filter(|_| value.get("role").is_some_and(|role| role == "function"));
+            let mut earlier = run.messages.iter().flat_map(|m: &Message| &m.calls);
+            let open = match (&message.answers, name) {
+                (Some(id), _) => calls.contains(id),
+                (None, Some(name)) => earlier.any(|call| call.name == name),
+                (None, None) => earlier.next().is_some(),
             };
             if !open {
+                let id = message.answers.or(name.map(str::to_owned));
                 return Err(FormatError::ResultWithoutCall {
                     pointer: at,
-                    id: message.answers.unwrap_or_else(|| "(no id)".into()),
+                    id: id.unwrap_or_else(|| "(no id)".into()),
                 });
             }
         }
@@ -140,52 +149,9 @@ fn message(value: &Value, at: &str) -> Result<Message, FormatError> {
         Some(other) => return Err(shape(&format!("{at}/tool_call_id"), other, "a string")),
     };
     if role == Role::Assistant {
-        reasoning(&mut message, value, at)?;
+        message.reasoning.extend(chat_reasoning::read(value, at)?);
     }
     Ok(message)
-}
-
-/// `reasoning_content` and its newer name `reasoning`: equal copies are one text that changes in both places.
-fn reasoning(message: &mut Message, value: &Value, at: &str) -> Result<(), FormatError> {
-    let mut found: Option<Reasoning> = None;
-    for key in ["reasoning_content", "reasoning"] {
-        let pointer = format!("{at}/{key}");
-        match value.get(key) {
-            None | Some(Value::Null) => {}
-            Some(Value::String(text)) => {
-                let place = Place {
-                    pointer,
-                    range: 0..text.len(),
-                };
-                match &mut found {
-                    // An empty field is what some clients write everywhere; it is no copy of the other one.
-                    Some(_) if text.trim().is_empty() => {}
-                    Some(first) if first.text == *text => first.places.push(place),
-                    Some(first) if !first.text.trim().is_empty() => {
-                        first.frozen = Some(Frozen::CopiesDisagree);
-                    }
-                    _ => {
-                        found = Some(Reasoning {
-                            text: text.clone(),
-                            places: vec![place],
-                            frozen: None,
-                            may_be_empty: true,
-                        });
-                    }
-                }
-            }
-            Some(other) => return Err(shape(&pointer, other, "a string or null")),
-        }
-    }
-    let details = value.get("reasoning_details").and_then(Value::as_array);
-    if let Some(found) = found
-        .as_mut()
-        .filter(|_| details.is_some_and(|d| !d.is_empty()))
-    {
-        found.frozen = Some(Frozen::ReasoningDetails);
-    }
-    message.reasoning.extend(found);
-    Ok(())
 }
 
 /// A text part with its place.
@@ -208,52 +174,18 @@ fn content(value: Option<&Value>, at: &str) -> Result<Vec<Part>, FormatError> {
         Some(Value::Array(parts)) => parts
             .iter()
             .enumerate()
-            .map(|(index, value)| part(value, &format!("{at}/{index}")))
+            .map(|(index, value)| chat_part::part(value, &format!("{at}/{index}")))
             .collect(),
         Some(other) => Err(shape(&at, other, "a string, null or an array of parts")),
     }
 }
 
-fn part(value: &Value, at: &str) -> Result<Part, FormatError> {
-    let Value::Object(fields) = value else {
-        return Err(shape(at, value, "a content part: an object with `type`"));
-    };
-    match fields.get("type").and_then(Value::as_str) {
-        Some("text") => match fields.get("text") {
-            Some(Value::String(text)) => Ok(text_part(text, format!("{at}/text"))),
-            Some(other) => Err(shape(&format!("{at}/text"), other, "a string")),
-            None => Err(shape(at, value, "a text part with `text`")),
-        },
-        Some("image_url") => {
-            let (pointer, address) = match fields.get("image_url") {
-                Some(Value::String(url)) => (format!("{at}/image_url"), url),
-                Some(Value::Object(image)) => match image.get("url") {
-                    Some(Value::String(url)) => (format!("{at}/image_url/url"), url),
-                    _ => {
-                        return Err(shape(
-                            &format!("{at}/image_url"),
-                            value,
-                            "an object with a string `url`",
-                        ));
-                    }
-                },
-                _ => return Err(shape(at, value, "an image part with `image_url`")),
-            };
-            picture(address, pointer).map(Part::Picture)
-        }
-        Some(_) => Ok(Part::Other(value.clone())),
-        None => Err(FormatError::Shape {
-            pointer: at.into(),
-            found: format!("an object without a string `type`{}", keys(value)),
-            expected: "a content part: an object with `type`".into(),
-        }),
-    }
-}
-
 /// Addresses are checked when the run is read; files are opened much later, if at all.
 pub(crate) fn picture(address: &str, pointer: String) -> Result<Picture, FormatError> {
-    if address.starts_with("data:") {
-        let source = PictureSource::DataUri(address.to_owned());
+    let raw = || chat_part::raw_base64(address);
+    let uri = address.starts_with("data:").then(|| address.to_owned());
+    if let Some(uri) = uri.or_else(raw) {
+        let source = PictureSource::DataUri(uri);
         return Ok(Picture { source, pointer });
     }
     let scheme = address.split_once(':').map(|(scheme, _)| scheme);

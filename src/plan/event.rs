@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::evidence::is_evidence;
 use crate::summary::{Sigma, SummaryTool};
-use crate::trajectory::{Message, Part, Role, Segment, Text, Trajectory, think_text};
+use crate::trajectory::{Part, Role, Segment, Text, Trajectory, think_text};
 
 /// When events stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,7 +17,7 @@ pub enum Trigger {
     Model,
     /// After every Nth assistant turn with a call.
     Fixed(usize),
-    /// Before the last assistant message without calls, else at the end.
+    /// Before the last assistant message where it has no calls, else at the end.
     PreAnswer,
 }
 
@@ -143,11 +143,10 @@ fn fixed(run: &Trajectory, every: usize) -> Vec<usize> {
 }
 
 fn pre_answer(run: &Trajectory) -> usize {
-    let answer = |m: &Message| m.role == Role::Assistant && m.calls.is_empty();
-    run.messages
-        .iter()
-        .rposition(answer)
-        .unwrap_or(run.messages.len())
+    // A plan or a remark without calls that more work follows is not the answer.
+    let last = run.messages.iter().rposition(|m| m.role == Role::Assistant);
+    let answer = |index: &usize| run.messages.get(*index).is_some_and(|m| m.calls.is_empty());
+    last.filter(answer).unwrap_or(run.messages.len())
 }
 
 fn marked(run: &Trajectory, range: Range<usize>) -> bool {

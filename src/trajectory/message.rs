@@ -63,6 +63,8 @@ pub struct Text {
     pub place: Option<Place>,
     /// Bytes of it that the format marks as reasoning (the body of a numbered thought).
     pub thought: Option<Range<usize>>,
+    /// Where the thought stands once more, without the white space around it; an edit changes it there too.
+    pub copies: Vec<Place>,
     /// Why it must not be edited, if so.
     pub frozen: Option<Frozen>,
 }
@@ -147,6 +149,8 @@ pub struct Message {
     pub content_is_list: bool,
     /// Calls of an assistant message.
     pub calls: Vec<ToolCall>,
+    /// Whether the calls stand in the text itself, as actions do: then the text alone is what the model is shown, and it is no reasoning.
+    pub calls_in_text: bool,
     /// The call that a tool message answers.
     pub answers: Option<String>,
 }
@@ -160,6 +164,7 @@ impl Message {
             parts,
             content_is_list,
             calls: Vec::new(),
+            calls_in_text: false,
             answers: None,
         }
     }
@@ -398,7 +403,7 @@ fn template_message(message: &Message) -> Value {
     if let Some(reasoning) = message.reasoning_text() {
         out.insert("reasoning_content".into(), reasoning.into());
     }
-    if !message.calls.is_empty() {
+    if !message.calls.is_empty() && !message.calls_in_text {
         let calls = message.calls.iter().map(|call| {
             let mut wire = Map::new();
             if let Some(id) = &call.id {

@@ -123,7 +123,8 @@ pub fn segments(run: &Trajectory, visible: VisibleText) -> Vec<Segment> {
         let before = out.len();
         fields(message, value, &mut out);
         let marked = marked(message, value, &mut out);
-        if plain_text_is_reasoning && !value.calls.is_empty() && !marked {
+        let beside_calls = !value.calls.is_empty() && !value.calls_in_text;
+        if plain_text_is_reasoning && beside_calls && !marked {
             visible_text(message, value, &mut out);
         }
         for (offset, segment) in out[before..].iter_mut().enumerate() {
@@ -137,7 +138,10 @@ fn has_own_reasoning(message: &Message) -> bool {
     let is_marked =
         |(_, text): (usize, &Text)| text.thought.is_some() || think_range(&text.text).is_some();
     message.role == Role::Assistant
-        && (message.reasoning.iter().any(|r| r.frozen.is_some() || !r.text.trim().is_empty())
+        && (message
+            .reasoning
+            .iter()
+            .any(|r| r.frozen.is_some() || !r.text.trim().is_empty())
             || texts(message).any(|(_, text)| text.thought.is_some())
             || texts(message).next().is_some_and(is_marked))
 }
@@ -184,6 +188,10 @@ fn marked(message: usize, value: &Message, out: &mut Vec<Segment>) -> bool {
     for (part, text) in texts(value) {
         if let Some(range) = &text.thought {
             any = true;
+            // A label or anything else that stays keeps the text from becoming empty.
+            let stays = |part: Option<&str>| part.is_some_and(|p| !p.trim().is_empty());
+            let may_be_empty =
+                stays(text.text.get(..range.start)) || stays(text.text.get(range.end..));
             content_segment(
                 message,
                 part,
@@ -191,7 +199,7 @@ fn marked(message: usize, value: &Message, out: &mut Vec<Segment>) -> bool {
                 range.clone(),
                 SegmentKind::Thought,
                 None,
-                true,
+                may_be_empty,
                 out,
             );
         }
@@ -273,6 +281,8 @@ fn content_segment(
         pointer: place.pointer.clone(),
         range: place.range.start + range.start..place.range.start + range.end,
     });
+    let copies = text.copies.iter().filter(|_| kind == SegmentKind::Thought);
+    let places = place.into_iter().chain(copies.cloned()).collect();
     out.push(Segment {
         index: 0,
         message,
@@ -280,7 +290,7 @@ fn content_segment(
         text: body.to_owned(),
         slot: Slot::Part(part),
         range,
-        places: place.into_iter().collect(),
+        places,
         frozen: frozen.or(text.frozen),
         may_be_empty,
     });

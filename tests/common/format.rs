@@ -11,12 +11,17 @@ use super::prune::{Pruned, check, read};
 
 /// The files of tests/data/formats/NAME.
 pub fn files(name: &str) -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/formats").join(name);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data/formats")
+        .join(name);
     let mut out: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| {
             let path = entry.unwrap().path();
-            (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read_to_string(path).unwrap())
+            (
+                path.file_name().unwrap().to_string_lossy().into_owned(),
+                std::fs::read_to_string(path).unwrap(),
+            )
         })
         .collect();
     out.sort();
@@ -28,7 +33,11 @@ pub fn files(name: &str) -> Vec<(String, String)> {
 pub fn violations(text: &str) -> Vec<Violation> {
     let value = formats::parse(text).unwrap();
     let format = formats::format_of(&value, None).unwrap();
-    provider::of(format, None).unwrap().iter().flat_map(|p| p.check(&value)).collect()
+    provider::of(format, None)
+        .unwrap()
+        .iter()
+        .flat_map(|p| p.check(&value))
+        .collect()
 }
 
 /// Rules and how often a history breaks them.

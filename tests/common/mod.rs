@@ -2,8 +2,8 @@
 #![allow(dead_code, clippy::unwrap_used)]
 
 pub mod engine;
-pub mod planted;
 pub mod format;
+pub mod planted;
 pub mod prune;
 
 use proptest::prelude::*;

@@ -4,8 +4,12 @@ mod anthropic;
 mod gemini;
 
 use std::collections::HashSet;
+mod chat;
+mod deepseek;
 mod langchain;
 mod llama_factory;
+mod openai;
+mod qwen;
 mod responses;
 
 use serde_json::Value;
@@ -19,6 +23,10 @@ pub use gemini::Gemini;
 pub use langchain::LangChainCore;
 pub use llama_factory::LlamaFactoryLoader;
 pub use responses::Responses;
+
+pub use deepseek::DeepSeek;
+pub use openai::OpenAi;
+pub use qwen::Qwen;
 
 /// A rule that a history breaks.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -65,6 +73,9 @@ pub const PROVIDERS: &[&dyn Provider] = &[
     &Responses,
     &LlamaFactoryLoader,
     &LangChainCore,
+    &OpenAi,
+    &DeepSeek,
+    &Qwen,
 ];
 
 /// The providers whose rules a record of `format` has to obey: the one called `name`, or all that are known for the format
@@ -103,7 +114,11 @@ fn frozen_below(run: &mut Trajectory, pointers: &HashSet<String>, why: Frozen) {
         pointers.contains(pointer)
             || ends.any(|end| pointer.get(..end).is_some_and(|p| pointers.contains(p)))
     };
-    for message in run.messages.iter_mut().filter(|m| m.role == Role::Assistant) {
+    for message in run
+        .messages
+        .iter_mut()
+        .filter(|m| m.role == Role::Assistant)
+    {
         for reasoning in &mut message.reasoning {
             if reasoning.frozen.is_none() && reasoning.places.iter().any(|p| inside(&p.pointer)) {
                 reasoning.frozen = Some(why);

@@ -1,0 +1,256 @@
+//! What all servers of OpenAI's chat messages refuse: calls and results that do not pair, and messages with nothing in them.
+
+use serde_json::Value;
+
+use super::Violation;
+
+/// A message as it is written.
+pub(super) struct ChatMessage<'a> {
+    pub(super) index: usize,
+    pub(super) pointer: String,
+    pub(super) role: &'a str,
+    pub(super) value: &'a Value,
+}
+
+impl<'a> ChatMessage<'a> {
+    /// A violation at a place below this message.
+    pub(super) fn breaks(
+        &self,
+        provider: &'static str,
+        rule: &'static str,
+        below: &str,
+        what: impl Into<String>,
+    ) -> Violation {
+        Violation {
+            provider,
+            rule,
+            message: Some(self.index),
+            path: format!("{}{below}", self.pointer),
+            what: what.into(),
+        }
+    }
+
+    fn list(&self, key: &str) -> &'a [Value] {
+        self.value
+            .get(key)
+            .and_then(Value::as_array)
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// Its calls in order.
+    pub(super) fn calls(&self) -> &'a [Value] {
+        self.list("tool_calls")
+    }
+
+    /// Its parts, if its content is a list.
+    pub(super) fn parts(&self) -> &'a [Value] {
+        self.list("content")
+    }
+
+    /// Its texts with their places below the message.
+    pub(super) fn texts(&self) -> impl Iterator<Item = (String, &'a str)> + use<'a> {
+        let string = self.value.get("content").and_then(Value::as_str);
+        let parts = self.parts().iter().enumerate();
+        let parts = parts.filter_map(|(i, part)| {
+            Some((format!("/content/{i}/text"), part.get("text")?.as_str()?))
+        });
+        string
+            .map(|text| ("/content".to_owned(), text))
+            .into_iter()
+            .chain(parts)
+    }
+
+    /// Whether a field is there and not null.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.value.get(key).is_some_and(|v| !v.is_null())
+    }
+}
+
+/// The messages of a record: its `messages`, or the record itself.
+pub(super) fn messages(root: &Value) -> Vec<ChatMessage<'_>> {
+    let (list, at) = match root.get("messages") {
+        Some(list) => (list, "/messages"),
+        None => (root, ""),
+    };
+    let message = |(index, value): (usize, _)| {
+        let value: &Value = value;
+        (index, format!("{at}/{index}"), value)
+    };
+    let all = list
+        .as_array()
+        .into_iter()
+        .flatten()
+        .enumerate()
+        .map(message);
+    all.map(|(index, pointer, value)| ChatMessage {
+        index,
+        pointer,
+        role: value
+            .get("role")
+            .and_then(Value::as_str)
+            .unwrap_or_default(),
+        value,
+    })
+    .collect()
+}
+
+/// A call that waits for its result.
+struct Waiting<'a> {
+    message: &'a ChatMessage<'a>,
+    at: usize,
+    id: Option<&'a str>,
+    answered: bool,
+}
+
+/// Calls and results, paired in order: a call arms its id, a result uses it up. Ids may come again in later messages.
+pub(super) fn pairing(provider: &'static str, root: &Value) -> Vec<Violation> {
+    let all = messages(root);
+    let mut out = Vec::new();
+    let mut waiting: Vec<Waiting<'_>> = Vec::new();
+    let mut function: Option<&str> = None;
+    // The role of a message between the calls and this place.
+    let mut between: Option<&str> = None;
+    for message in &all {
+        match message.role {
+            "assistant" => {
+                unanswered(provider, &waiting, &mut out);
+                (waiting, between) = (calls(message), None);
+                function = message
+                    .value
+                    .pointer("/function_call/name")
+                    .and_then(Value::as_str);
+                for (at, call) in waiting.iter().enumerate() {
+                    if call.id.is_some() && waiting.iter().take(at).any(|c| c.id == call.id) {
+                        let id = call.id.unwrap_or_default();
+                        let what = format!(
+                            "found the id `{id}` a second time in one message, expected ids of their own"
+                        );
+                        out.push(message.breaks(
+                            provider,
+                            "repeated_call_id",
+                            &format!("/tool_calls/{at}/id"),
+                            what,
+                        ));
+                    }
+                }
+            }
+            "tool" => {
+                let id = message.value.get("tool_call_id").and_then(Value::as_str);
+                match waiting
+                    .iter_mut()
+                    .find(|w| !w.answered && (id.is_none() || w.id == id))
+                {
+                    Some(call) => {
+                        call.answered = true;
+                        if let Some(role) = between.take() {
+                            let what = format!(
+                                "found a {role} message between the call and this result, expected the result right behind its call"
+                            );
+                            out.push(message.breaks(provider, "result_apart_from_call", "", what));
+                        }
+                    }
+                    None => {
+                        let id = id.unwrap_or("(no id)");
+                        let known = waiting.iter().any(|w| w.id == Some(id));
+                        let what = match known {
+                            true => format!("found a second result for call `{id}`, expected one"),
+                            false => format!(
+                                "found a result for `{id}`, expected it behind the assistant message with that call"
+                            ),
+                        };
+                        out.push(message.breaks(
+                            provider,
+                            "result_without_call",
+                            "/tool_call_id",
+                            what,
+                        ));
+                    }
+                }
+            }
+            "function" => {
+                let name = message.value.get("name").and_then(Value::as_str);
+                if function.take().is_none_or(|called| name != Some(called)) {
+                    let what = format!(
+                        "found a result of `{}`, expected it behind a `function_call` of that name",
+                        name.unwrap_or("(no name)")
+                    );
+                    out.push(message.breaks(provider, "result_without_call", "/name", what));
+                }
+            }
+            role => {
+                if waiting.iter().any(|w| !w.answered) {
+                    between = Some(role);
+                }
+            }
+        }
+    }
+    unanswered(provider, &waiting, &mut out);
+    out
+}
+
+fn calls<'a>(message: &'a ChatMessage<'a>) -> Vec<Waiting<'a>> {
+    let calls = message.calls().iter().enumerate();
+    calls
+        .map(|(at, call)| Waiting {
+            message,
+            at,
+            id: call.get("id").and_then(Value::as_str),
+            answered: false,
+        })
+        .collect()
+}
+
+fn unanswered(provider: &'static str, waiting: &[Waiting<'_>], out: &mut Vec<Violation>) {
+    for call in waiting.iter().filter(|w| !w.answered) {
+        let id = call.id.unwrap_or("(no id)");
+        let what = format!(
+            "found no result for call `{id}`, expected a tool message with it right behind"
+        );
+        out.push(call.message.breaks(
+            provider,
+            "call_without_result",
+            &format!("/tool_calls/{}", call.at),
+            what,
+        ));
+    }
+}
+
+/// Assistant messages that say and call nothing, and text parts without text.
+pub(super) fn emptiness(provider: &'static str, root: &Value) -> Vec<Violation> {
+    let mut out = Vec::new();
+    for message in messages(root) {
+        for (below, text) in message.texts() {
+            if text.is_empty() && below != "/content" {
+                out.push(message.breaks(
+                    provider,
+                    "empty_text_part",
+                    &below,
+                    "found an empty text part, expected text",
+                ));
+            }
+        }
+        let calls = !message.calls().is_empty()
+            || ["function_call", "refusal", "audio"]
+                .iter()
+                .any(|key| message.has(key));
+        let other = message
+            .parts()
+            .iter()
+            .any(|part| part.get("text").is_none());
+        if message.role != "assistant"
+            || calls
+            || other
+            || message.texts().any(|(_, text)| !text.trim().is_empty())
+        {
+            continue;
+        }
+        let thinks = ["reasoning_content", "reasoning"].iter().any(|key| {
+            let text = message.value.get(*key).and_then(Value::as_str);
+            text.is_some_and(|t| !t.trim().is_empty())
+        });
+        let found = if thinks { "reasoning alone" } else { "nothing" };
+        let what = format!("found {found} in an assistant message, expected content or tool calls");
+        out.push(message.breaks(provider, "empty_assistant", "/content", what));
+    }
+    out
+}
