@@ -26,7 +26,10 @@ fn others(run: &Value) -> Vec<Vec<Value>> {
     let contents = run.get("contents").unwrap_or(run).as_array().unwrap();
     let plain = |c: &Value| {
         let parts = c["parts"].as_array().unwrap().iter();
-        parts.filter(|p| p["thought"] != true || p.get("thoughtSignature").is_some()).cloned().collect()
+        parts
+            .filter(|p| p["thought"] != true || p.get("thoughtSignature").is_some())
+            .cloned()
+            .collect()
     };
     contents.iter().map(plain).collect()
 }
@@ -45,22 +48,37 @@ fn a_thought_leaves_and_signatures_stay_on_their_parts() {
     let text = data("gemini/snake_closed.json");
     let deleted = parsed(&check(&text, None, &|_| false).text);
     let parts = deleted["contents"][1]["parts"].as_array().unwrap();
-    assert!(parts[0]["text"].as_str().unwrap().starts_with("Evidence (1 of 1"), "{parts:?}");
-    assert_eq!(parts[0]["thought"], true, "evidence stands where the thought stood, and as what it stood there");
+    assert!(
+        parts[0]["text"]
+            .as_str()
+            .unwrap()
+            .starts_with("Evidence (1 of 1"),
+        "{parts:?}"
+    );
+    assert_eq!(
+        parts[0]["thought"], true,
+        "evidence stands where the thought stood, and as what it stood there"
+    );
 }
 
 #[test]
 fn a_deleted_thought_takes_its_part_along() {
     let long = "I go from left to right over the whole shelf and count what I see, once more and then again, to be sure of it.";
     let call = json!({"functionCall": {"name": "f", "args": {}}});
-    let step = |text: &str| json!({"role": "model", "parts": [{"text": text, "thought": true}, call]});
-    let answer = json!({"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {}}}]});
+    let step =
+        |text: &str| json!({"role": "model", "parts": [{"text": text, "thought": true}, call]});
+    let answer =
+        json!({"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {}}}]});
     let run = json!({"contents": [{"role": "user", "parts": [{"text": "q"}]}, step(long), answer, step(long), answer,
         {"role": "model", "parts": [{"text": "a"}]}]});
     let pruned = check(&run.to_string(), Some("Nothing yet."), &|_| false);
     let after = parsed(&pruned.text);
     assert_eq!(after["contents"][1]["parts"], json!([call]));
-    assert_eq!(after["contents"][3]["parts"].as_array().unwrap().len(), 2, "the mark");
+    assert_eq!(
+        after["contents"][3]["parts"].as_array().unwrap().len(),
+        2,
+        "the mark"
+    );
 }
 
 #[test]
@@ -68,12 +86,24 @@ fn signed_parts_and_text_beside_them_are_frozen() {
     let text = data("gemini/open_turn.json");
     let (run, _) = read(&text);
     let all = segments(&run, VisibleText::Prune);
-    let codes: Vec<_> = all.iter().map(|s| (s.kind, s.frozen.map(|f| f.code()))).collect();
-    assert_eq!(codes, [(SegmentKind::Field, None), (SegmentKind::Visible, Some("signed_part"))]);
+    let codes: Vec<_> = all
+        .iter()
+        .map(|s| (s.kind, s.frozen.map(|f| f.code())))
+        .collect();
+    assert_eq!(
+        codes,
+        [
+            (SegmentKind::Field, None),
+            (SegmentKind::Visible, Some("signed_part"))
+        ]
+    );
     let signed = json!({"contents": [{"role": "user", "parts": [{"text": "q"}]},
         {"role": "model", "parts": [{"text": "hm", "thought": true, "thoughtSignature": "s"}, {"text": "I look."}, {"functionCall": {"name": "f"}, "thoughtSignature": "t"}]}]});
     let (run, _) = read(&signed.to_string());
-    let codes: Vec<_> = segments(&run, VisibleText::Prune).iter().map(|s| s.frozen.unwrap().code()).collect();
+    let codes: Vec<_> = segments(&run, VisibleText::Prune)
+        .iter()
+        .map(|s| s.frozen.unwrap().code())
+        .collect();
     assert_eq!(codes, ["signed_part", "text_beside_signature"]);
     let alone = json!({"contents": [{"role": "user", "parts": [{"text": "q"}]}, {"role": "model", "parts": [{"text": "hm", "thought": true}]}, {"role": "user", "parts": [{"text": "q"}]}]});
     let pruned = check(&alone.to_string(), Some(SIGMA), &|_| false);
@@ -85,7 +115,14 @@ fn signed_parts_and_text_beside_them_are_frozen() {
 fn visible_text_is_reasoning_where_there_is_no_other() {
     for pruned in all_ways(&data("gemini/bare_visible.json"), Some("Nine bolts.")) {
         assert_eq!(pruned.segments[0].kind, SegmentKind::Visible);
-        assert!(parsed(&pruned.text)[1]["parts"][0]["text"].as_str().unwrap().starts_with("Evidence"), "{}", pruned.text);
+        assert!(
+            parsed(&pruned.text)[1]["parts"][0]["text"]
+                .as_str()
+                .unwrap()
+                .starts_with("Evidence"),
+            "{}",
+            pruned.text
+        );
     }
 }
 
@@ -95,21 +132,37 @@ fn nothing_is_dropped_in_reading() {
     assert_eq!(format.name(), "gemini");
     let roles: Vec<Role> = run.messages.iter().map(|m| m.role).collect();
     use Role::{Assistant, System, Tool, User};
-    assert_eq!(roles, [System, User, Assistant, Tool, Tool, Assistant, Tool]);
+    assert_eq!(
+        roles,
+        [System, User, Assistant, Tool, Tool, Assistant, Tool]
+    );
     assert_eq!(run.tools[0]["function"]["name"], "ocr");
     assert_eq!(run.tools[1], json!({"googleSearch": {}}));
     assert_eq!(run.messages[2].calls.len(), 2);
     assert_eq!(run.messages[3].text(), "UN 1203");
-    assert_eq!(run.messages[4].text(), r#"{"output":"UN 1090","score":0.5}"#);
+    assert_eq!(
+        run.messages[4].text(),
+        r#"{"output":"UN 1090","score":0.5}"#
+    );
     assert_eq!(run.messages[4].pictures().count(), 1);
     assert_eq!(run.messages[6].answers.as_deref(), Some("k"));
     let (run, _) = read(&data("gemini/snake_closed.json"));
-    assert!(matches!(&run.messages[0].parts[0], Part::Picture(p) if matches!(&p.source, PictureSource::DataUri(_)) && p.pointer == "/contents/0/parts/0/inline_data/data"));
-    assert_eq!(run.messages[3].calls[0].string_argument("summary").unwrap(), "Lots 7714 (upper) and 7702.");
+    assert!(
+        matches!(&run.messages[0].parts[0], Part::Picture(p) if matches!(&p.source, PictureSource::DataUri(_)) && p.pointer == "/contents/0/parts/0/inline_data/data")
+    );
+    assert_eq!(
+        run.messages[3].calls[0].string_argument("summary").unwrap(),
+        "Lots 7714 (upper) and 7702."
+    );
     let odd = json!([{"role": "model", "parts": [{"executableCode": {"code": "1"}}, {"fileData": {"mimeType": "video/mp4", "fileUri": "gs://a"}}]}]);
     let (run, format) = read(&odd.to_string());
     assert_eq!(format.name(), "gemini");
-    assert!(run.messages[0].parts.iter().all(|p| matches!(p, Part::Other(_))));
+    assert!(
+        run.messages[0]
+            .parts
+            .iter()
+            .all(|p| matches!(p, Part::Other(_)))
+    );
 }
 
 #[test]
@@ -121,7 +174,11 @@ fn other_formats_are_not_taken() {
     assert!(!gemini.detect(&json!({"contents": "x"})));
     for name in ["open_turn", "snake_closed", "bare_visible"] {
         let value = parsed(&data(&format!("gemini/{name}.json")));
-        let found: Vec<_> = FORMATS.iter().filter(|f| f.detect(&value)).map(|f| f.name()).collect();
+        let found: Vec<_> = FORMATS
+            .iter()
+            .filter(|f| f.detect(&value))
+            .map(|f| f.name())
+            .collect();
         assert_eq!(found[0], "gemini", "{name}: {found:?}");
     }
 }
@@ -132,19 +189,55 @@ fn bad_runs_say_where_and_what() {
     let part = |part: Value| json!({"contents": [{"role": "user", "parts": [part]}]});
     for (run, words) in [
         (json!(7), vec!["top level", "the number 7", "a Gemini run"]),
-        (json!({"contents": {}}), vec!["/contents", "an object", "an array of contents"]),
+        (
+            json!({"contents": {}}),
+            vec!["/contents", "an object", "an array of contents"],
+        ),
         (json!({"contents": []}), vec!["/contents", "empty list"]),
-        (json!([{"role": "assistant", "parts": []}]), vec!["/0/role", "`assistant`", "user or model"]),
-        (json!([{"role": "user"}]), vec!["/0", "without `parts`", "`role`"]),
-        (json!([{"role": "user", "parts": "x"}]), vec!["/0/parts", "the string `x`", "an array of parts"]),
-        (part(json!("x")), vec!["/contents/0/parts/0", "the string `x`", "a part"]),
-        (part(json!({"text": 1})), vec!["/contents/0/parts/0/text", "the number 1", "a string"]),
-        (part(json!({"inlineData": {"mimeType": "image/png"}})), vec!["/contents/0/parts/0/inlineData", "`data`"]),
-        (part(json!({"file_data": {"mime_type": "image/png", "file_uri": "https://e.org/a"}})), vec!["/file_data/file_uri", "the URL"]),
-        (part(json!({"functionCall": {"args": {}}})), vec!["/contents/0/parts/0/functionCall", "`name`"]),
-        (part(json!({"functionCall": {"name": "f", "args": 3}})), vec!["/functionCall/args", "the number 3"]),
-        (part(json!({"functionResponse": {"name": "f", "response": {}}})), vec!["/contents/0/parts/0", "call `f`"]),
-        (json!({"contents": [{"parts": [{"text": "a"}]}], "tools": 5}), vec!["/tools", "the number 5"]),
+        (
+            json!([{"role": "assistant", "parts": []}]),
+            vec!["/0/role", "`assistant`", "user or model"],
+        ),
+        (
+            json!([{"role": "user"}]),
+            vec!["/0", "without `parts`", "`role`"],
+        ),
+        (
+            json!([{"role": "user", "parts": "x"}]),
+            vec!["/0/parts", "the string `x`", "an array of parts"],
+        ),
+        (
+            part(json!("x")),
+            vec!["/contents/0/parts/0", "the string `x`", "a part"],
+        ),
+        (
+            part(json!({"text": 1})),
+            vec!["/contents/0/parts/0/text", "the number 1", "a string"],
+        ),
+        (
+            part(json!({"inlineData": {"mimeType": "image/png"}})),
+            vec!["/contents/0/parts/0/inlineData", "`data`"],
+        ),
+        (
+            part(json!({"file_data": {"mime_type": "image/png", "file_uri": "https://e.org/a"}})),
+            vec!["/file_data/file_uri", "the URL"],
+        ),
+        (
+            part(json!({"functionCall": {"args": {}}})),
+            vec!["/contents/0/parts/0/functionCall", "`name`"],
+        ),
+        (
+            part(json!({"functionCall": {"name": "f", "args": 3}})),
+            vec!["/functionCall/args", "the number 3"],
+        ),
+        (
+            part(json!({"functionResponse": {"name": "f", "response": {}}})),
+            vec!["/contents/0/parts/0", "call `f`"],
+        ),
+        (
+            json!({"contents": [{"parts": [{"text": "a"}]}], "tools": 5}),
+            vec!["/tools", "the number 5"],
+        ),
     ] {
         let said = gemini.read(&run).unwrap_err().to_string();
         assert!(words.iter().all(|w| said.contains(w)), "{run}: {said}");
@@ -169,21 +262,69 @@ fn turn(change: impl Fn(&mut Value)) -> Value {
 fn each_rule_names_the_place() {
     let at = |path: &str| format!("/contents/{path}");
     assert_eq!(rules(&turn(|_| ())), []);
-    assert_eq!(rules(&turn(|c| drop(c[2]["parts"].as_array_mut().unwrap().remove(1)))), [("call_without_response", at("1/parts/1"))]);
-    assert_eq!(rules(&turn(|c| drop(c[2]["parts"].as_array_mut().unwrap().remove(0)))), [("call_without_response", at("1/parts/2"))]);
-    assert_eq!(rules(&turn(|c| c.as_array_mut().unwrap().truncate(2))), [], "calls at the end wait");
-    let gemini = spare::formats::provider::PROVIDERS.iter().find(|p| p.name() == "gemini").unwrap();
-    let orphan = gemini.check(&turn(|c| drop(c[1]["parts"].as_array_mut().unwrap().remove(2))));
-    assert_eq!((orphan[0].rule, orphan[0].path.as_str(), orphan[0].message), ("response_without_call", "/contents/2/parts/1", Some(2)));
-    assert_eq!(rules(&turn(|c| c[0]["parts"] = json!([]))), [("empty_content", at("0"))]);
-    assert_eq!(rules(&turn(|c| c[3]["parts"] = json!([{"text": "t", "thought": true}]))), [("thought_only", at("3"))]);
-    assert_eq!(rules(&turn(|c| c[3]["parts"][0]["inline_data"] = json!({}))), [("two_data_fields", at("3/parts/0"))]);
-    assert_eq!(rules(&turn(|c| c[0]["parts"][0] = json!({}))), [("empty_part", at("0/parts/0"))]);
-    let unsigned = |c: &mut Value| drop(c[1]["parts"][1].as_object_mut().unwrap().remove("thoughtSignature"));
-    assert_eq!(rules(&turn(unsigned)), [("missing_signature", at("1/parts/1"))]);
+    assert_eq!(
+        rules(&turn(|c| drop(
+            c[2]["parts"].as_array_mut().unwrap().remove(1)
+        ))),
+        [("call_without_response", at("1/parts/1"))]
+    );
+    assert_eq!(
+        rules(&turn(|c| drop(
+            c[2]["parts"].as_array_mut().unwrap().remove(0)
+        ))),
+        [("call_without_response", at("1/parts/2"))]
+    );
+    assert_eq!(
+        rules(&turn(|c| c.as_array_mut().unwrap().truncate(2))),
+        [],
+        "calls at the end wait"
+    );
+    let gemini = spare::formats::provider::PROVIDERS
+        .iter()
+        .find(|p| p.name() == "gemini")
+        .unwrap();
+    let orphan = gemini.check(&turn(|c| {
+        drop(c[1]["parts"].as_array_mut().unwrap().remove(2))
+    }));
+    assert_eq!(
+        (orphan[0].rule, orphan[0].path.as_str(), orphan[0].message),
+        ("response_without_call", "/contents/2/parts/1", Some(2))
+    );
+    assert_eq!(
+        rules(&turn(|c| c[0]["parts"] = json!([]))),
+        [("empty_content", at("0"))]
+    );
+    assert_eq!(
+        rules(&turn(
+            |c| c[3]["parts"] = json!([{"text": "t", "thought": true}])
+        )),
+        [("thought_only", at("3"))]
+    );
+    assert_eq!(
+        rules(&turn(|c| c[3]["parts"][0]["inline_data"] = json!({}))),
+        [("two_data_fields", at("3/parts/0"))]
+    );
+    assert_eq!(
+        rules(&turn(|c| c[0]["parts"][0] = json!({}))),
+        [("empty_part", at("0/parts/0"))]
+    );
+    let unsigned = |c: &mut Value| {
+        drop(
+            c[1]["parts"][1]
+                .as_object_mut()
+                .unwrap()
+                .remove("thoughtSignature"),
+        )
+    };
+    assert_eq!(
+        rules(&turn(unsigned)),
+        [("missing_signature", at("1/parts/1"))]
+    );
     let closed = turn(|c| {
         unsigned(c);
-        c.as_array_mut().unwrap().push(json!({"role": "user", "parts": [{"text": "next"}]}));
+        c.as_array_mut()
+            .unwrap()
+            .push(json!({"role": "user", "parts": [{"text": "next"}]}));
     });
     assert_eq!(rules(&closed), [], "only the current turn is checked");
     let mut older = turn(unsigned);
@@ -192,7 +333,9 @@ fn each_rule_names_the_place() {
     // Responses in contents of their own, one after the other.
     let apart = turn(|c| {
         let second = c[2]["parts"].as_array_mut().unwrap().remove(1);
-        c.as_array_mut().unwrap().insert(3, json!({"role": "user", "parts": [second]}));
+        c.as_array_mut()
+            .unwrap()
+            .insert(3, json!({"role": "user", "parts": [second]}));
     });
     assert_eq!(rules(&apart), []);
 }
@@ -200,7 +343,13 @@ fn each_rule_names_the_place() {
 type Step = (String, Option<String>, Option<String>, bool, bool);
 
 fn generated(turns: &[Vec<Step>], snake: bool) -> Value {
-    let key = |camel: &str, under: &str| if snake { under.to_owned() } else { camel.to_owned() };
+    let key = |camel: &str, under: &str| {
+        if snake {
+            under.to_owned()
+        } else {
+            camel.to_owned()
+        }
+    };
     let mut contents = Vec::new();
     for (index, turn) in turns.iter().enumerate() {
         contents.push(json!({"role": "user", "parts": [{"text": format!("question {index}")}]}));
@@ -214,7 +363,8 @@ fn generated(turns: &[Vec<Step>], snake: bool) -> Value {
                 }
                 parts.push(part);
             }
-            let mut call = json!({key("functionCall", "function_call"): {"name": "f", "args": {"n": 1}}});
+            let mut call =
+                json!({key("functionCall", "function_call"): {"name": "f", "args": {"n": 1}}});
             if *signed {
                 call[key("thoughtSignature", "thought_signature")] = "sc".into();
             }

@@ -79,21 +79,31 @@ pub fn format_of(
 /// The record's JSON. A whole parse: it alone sees lone surrogates and nesting that is too deep, and knows line and column.
 /// A text of several lines that is no single value is the list of its lines.
 pub fn parse(text: &str) -> Result<Value, FormatError> {
-    serde_json::from_str(text).or_else(|error| {
-        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-        let values: Option<Vec<Value>> = lines
-            .by_ref()
-            .map(|line| serde_json::from_str(line).ok())
-            .collect();
-        match values {
-            Some(values) if values.len() > 1 => Ok(Value::Array(values)),
-            _ => Err(not_json(&error)),
+    serde_json::from_str(text).or_else(|whole| {
+        let mut values = Vec::new();
+        for (number, line) in text.split('\n').enumerate() {
+            match serde_json::from_str(line) {
+                _ if line.trim().is_empty() => {}
+                Ok(value) => values.push(value),
+                // Behind a line that is a value of its own, the line that is none is what is wrong.
+                Err(error) if !values.is_empty() => return Err(not_json(&error, number)),
+                Err(_) => break,
+            }
+        }
+        match values.len() {
+            0 | 1 => Err(not_json(&whole, 0)),
+            _ => Ok(Value::Array(values)),
         }
     })
 }
 
-fn not_json(error: &serde_json::Error) -> FormatError {
-    let message = error.to_string();
+/// `before`: lines before the text that was parsed.
+fn not_json(error: &serde_json::Error, before: usize) -> FormatError {
+    let mut message = error.to_string();
+    if before > 0 {
+        let place = format!("line {} column", error.line());
+        message = message.replace(&place, &format!("line {} column", error.line() + before));
+    }
     let half = message.contains("hex escape") || message.contains("surrogate");
     let hint = if half {
         " (a \\u escape that is half of a surrogate pair?)"

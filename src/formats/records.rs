@@ -23,23 +23,19 @@ pub fn detect(
 ) -> io::Result<Container> {
     match path.and_then(Path::extension).and_then(|e| e.to_str()) {
         Some("jsonl" | "ndjson") => {
-            let mut first = Vec::new();
             let mut reader = io::BufReader::new(File::open(path.unwrap_or(Path::new("")))?);
-            while first.trim_ascii().is_empty() && reader.read_until(b'\n', &mut first)? > 0 {}
+            let mut first = Vec::new();
+            while bare(&first).is_empty() && reader.read_until(b'\n', &mut first)? > 0 {}
             return Ok(lines(&first));
         }
         Some("json") => return Ok(Container::Json),
         _ => {}
     }
     let text = text()?;
-    let body = text.strip_prefix(BOM).unwrap_or(&text);
+    let body = bare(&text);
     let whole = serde_json::from_slice::<&serde_json::value::RawValue>(body).is_ok();
-    let many_lines = body.trim_ascii().contains(&b'\n');
-    let first = body
-        .trim_ascii()
-        .split(|b| *b == b'\n')
-        .next()
-        .unwrap_or_default();
+    let many_lines = body.contains(&b'\n');
+    let first = body.split(|b| *b == b'\n').next().unwrap_or_default();
     let first_is_whole = serde_json::from_slice::<&serde_json::value::RawValue>(first).is_ok();
     Ok(if whole || (many_lines && !first_is_whole) {
         Container::Json
@@ -48,10 +44,13 @@ pub fn detect(
     })
 }
 
+fn bare(text: &[u8]) -> &[u8] {
+    text.strip_prefix(BOM).unwrap_or(text).trim_ascii()
+}
+
 /// Lines are runs, unless the first is an event of a session: then they are one run together.
 fn lines(first: &[u8]) -> Container {
-    let first = first.strip_prefix(BOM).unwrap_or(first);
-    match serde_json::from_slice(first).is_ok_and(|line| is_event(&line)) {
+    match serde_json::from_slice(bare(first)).is_ok_and(|line| is_event(&line)) {
         true => Container::Json,
         false => Container::Jsonl,
     }
