@@ -120,15 +120,20 @@ pub fn format_of(
 /// The record's JSON. A whole parse: it alone sees lone surrogates and nesting that is too deep, and knows line and column.
 /// A text of several lines that is no single value is the list of its lines.
 pub fn parse(text: &str) -> Result<Value, FormatError> {
-    serde_json::from_str(text).or_else(|error| {
-        let mut lines = text.lines().filter(|line| !is_blank(line));
-        let values: Option<Vec<Value>> = lines
-            .by_ref()
-            .map(|line| serde_json::from_str(line).ok())
-            .collect();
-        match values {
-            Some(values) if values.len() > 1 => Ok(Value::Array(values)),
-            _ => Err(not_json(text, &error)),
+    serde_json::from_str(text).or_else(|whole| {
+        let mut values = Vec::new();
+        for (number, line) in text.split('\n').enumerate() {
+            match serde_json::from_str(line) {
+                _ if is_blank(line) => {}
+                Ok(value) => values.push(value),
+                // Behind a line that is a value of its own, the line that is none is what is wrong.
+                Err(error) if !values.is_empty() => return Err(not_json(line, &error, Some(number + 1))),
+                Err(_) => break,
+            }
+        }
+        match values.len() {
+            0 | 1 => Err(not_json(text, &whole, None)),
+            _ => Ok(Value::Array(values)),
         }
     })
 }
@@ -139,8 +144,12 @@ pub(crate) fn is_blank(line: &str) -> bool {
         .is_empty()
 }
 
-fn not_json(text: &str, error: &serde_json::Error) -> FormatError {
-    let message = position::describe(text, error);
+/// `line`: which line of the record `text` is, where it is only one of them.
+fn not_json(text: &str, error: &serde_json::Error, line: Option<usize>) -> FormatError {
+    let mut message = position::describe(text, error);
+    if let Some(line) = line {
+        message = format!("line {line}: {message}");
+    }
     let half = message.contains("hex escape") || message.contains("surrogate");
     let hint = if half {
         " (a \\u escape that is half of a surrogate pair?)"
