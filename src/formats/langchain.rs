@@ -38,7 +38,8 @@ impl WireFormat for LangChain {
             return Err(FormatError::Shape {
                 pointer: String::new(),
                 found: format!("a value without a list of messages{}", keys(root)),
-                expected: "a LangChain run: a list of messages, or an object with `messages`".into(),
+                expected: "a LangChain run: a list of messages, or an object with `messages`"
+                    .into(),
             });
         };
         if messages.is_empty() {
@@ -104,11 +105,23 @@ impl<'a> Dump<'a> {
             let fields = message.get("kwargs").filter(|_| kind == "constructor")?;
             let class = message.get("id")?.as_array()?.last()?.as_str()?;
             let name = fields.get("type").and_then(Value::as_str).unwrap_or(class);
-            return Some(Self { fields, inside: "/kwargs", name });
+            return Some(Self {
+                fields,
+                inside: "/kwargs",
+                name,
+            });
         }
         match message.get("data").filter(|data| data.is_object()) {
-            Some(fields) if message.get("content").is_none() => Some(Self { fields, inside: "/data", name: kind }),
-            _ => message.get("content").map(|_| Self { fields: message, inside: "", name: kind }),
+            Some(fields) if message.get("content").is_none() => Some(Self {
+                fields,
+                inside: "/data",
+                name: kind,
+            }),
+            _ => message.get("content").map(|_| Self {
+                fields: message,
+                inside: "",
+                name: kind,
+            }),
         }
     }
 
@@ -126,7 +139,10 @@ impl<'a> Dump<'a> {
 
     /// ChatMessage writes its role out; any other role is what the program handed in.
     pub(crate) fn role(&self) -> Role {
-        match (self.class(), self.fields.get("role").and_then(Value::as_str)) {
+        match (
+            self.class(),
+            self.fields.get("role").and_then(Value::as_str),
+        ) {
             (Class::Ai, _) | (Class::Chat, Some("assistant" | "ai" | "model")) => Role::Assistant,
             (Class::System, _) | (Class::Chat, Some("system" | "developer")) => Role::System,
             (Class::Tool, _) => Role::Tool,
@@ -158,7 +174,11 @@ fn message(value: &Value, at: &str) -> Result<Message, FormatError> {
             }
         }
         Some(other) => {
-            return Err(shape(&format!("{at}/content"), other, "a string or an array of blocks"));
+            return Err(shape(
+                &format!("{at}/content"),
+                other,
+                "a string or an array of blocks",
+            ));
         }
     }
     if out.role == Role::Assistant {
@@ -184,10 +204,18 @@ fn kwargs(out: &mut Vec<Reasoning>, fields: &Value, at: &str) {
             Some(Value::String(text)) => found.push(piece(text, format!("{at}/{key}"), true)),
             // An item of the Responses API.
             Some(item @ Value::Object(_)) => {
-                let texts = item.get("summary").and_then(Value::as_array).into_iter().flatten();
+                let texts = item
+                    .get("summary")
+                    .and_then(Value::as_array)
+                    .into_iter()
+                    .flatten();
                 for (index, part) in texts.enumerate() {
                     if let Some(Value::String(text)) = part.get("text") {
-                        found.push(piece(text, format!("{at}/{key}/summary/{index}/text"), false));
+                        found.push(piece(
+                            text,
+                            format!("{at}/{key}/summary/{index}/text"),
+                            false,
+                        ));
                     }
                 }
             }
@@ -204,7 +232,8 @@ fn kwargs(out: &mut Vec<Reasoning>, fields: &Value, at: &str) {
         && first.may_be_empty
         && second.may_be_empty
     {
-        (first.frozen, second.frozen) = (Some(Frozen::CopiesDisagree), Some(Frozen::CopiesDisagree));
+        (first.frozen, second.frozen) =
+            (Some(Frozen::CopiesDisagree), Some(Frozen::CopiesDisagree));
     }
     for piece in found {
         add(out, piece);
@@ -213,7 +242,10 @@ fn kwargs(out: &mut Vec<Reasoning>, fields: &Value, at: &str) {
 
 /// Adds a piece; one with the same text is a copy and changes with it.
 fn add(out: &mut Vec<Reasoning>, piece: Reasoning) {
-    match out.iter_mut().find(|r| r.text == piece.text && !r.text.trim().is_empty()) {
+    match out
+        .iter_mut()
+        .find(|r| r.text == piece.text && !r.text.trim().is_empty())
+    {
         Some(first) => {
             first.places.extend(piece.places);
             first.frozen = first.frozen.or(piece.frozen);
@@ -226,7 +258,10 @@ fn add(out: &mut Vec<Reasoning>, piece: Reasoning) {
 fn piece(text: &str, pointer: String, may_be_empty: bool) -> Reasoning {
     Reasoning {
         text: text.to_owned(),
-        places: vec![Place { pointer, range: 0..text.len() }],
+        places: vec![Place {
+            pointer,
+            range: 0..text.len(),
+        }],
         frozen: None,
         may_be_empty,
     }

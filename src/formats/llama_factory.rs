@@ -23,14 +23,19 @@ impl WireFormat for LlamaFactory {
 
     fn detect(&self, root: &Value) -> bool {
         let part = |p: &Value| {
-            p.get("type").is_some_and(Value::is_string) && p.get("value").is_some() && p.get("text").is_none()
+            p.get("type").is_some_and(Value::is_string)
+                && p.get("value").is_some()
+                && p.get("text").is_none()
         };
         let message = |m: &Value| {
             let role = m.get("role").is_some_and(Value::is_string);
             role && content(m).is_some_and(|parts| parts.iter().all(part))
         };
         messages(root).is_some_and(|messages| {
-            messages.iter().all(message) && messages.iter().any(|m| content(m).is_some_and(|p| !p.is_empty()))
+            messages.iter().all(message)
+                && messages
+                    .iter()
+                    .any(|m| content(m).is_some_and(|p| !p.is_empty()))
         })
     }
 
@@ -53,7 +58,11 @@ impl WireFormat for LlamaFactory {
         Ok(Trajectory {
             id: root.get("id").and_then(Value::as_str).map(str::to_owned),
             tools: tools(root.get("tools"))?,
-            messages: messages.iter().enumerate().map(read).collect::<Result<_, _>>()?,
+            messages: messages
+                .iter()
+                .enumerate()
+                .map(read)
+                .collect::<Result<_, _>>()?,
         })
     }
 
@@ -92,7 +101,13 @@ fn message(value: &Value, at: &str) -> Result<Message, FormatError> {
                 expected: "system, user, assistant or tool".into(),
             });
         }
-        None => return Err(shape(at, value, "a message: an object with a string `role`")),
+        None => {
+            return Err(shape(
+                at,
+                value,
+                "a message: an object with a string `role`",
+            ));
+        }
     };
     let mut message = Message::user("");
     message.role = role;
@@ -100,7 +115,11 @@ fn message(value: &Value, at: &str) -> Result<Message, FormatError> {
     message.content_is_list = true;
     let Some(parts) = content(value) else {
         let found = value.get("content").unwrap_or(&Value::Null);
-        return Err(shape(&format!("{at}/content"), found, "an array of parts with `type` and `value`"));
+        return Err(shape(
+            &format!("{at}/content"),
+            found,
+            "an array of parts with `type` and `value`",
+        ));
     };
     for (index, part) in parts.iter().enumerate() {
         read_part(&mut message, part, &format!("{at}/content/{index}"))?;
@@ -111,7 +130,11 @@ fn message(value: &Value, at: &str) -> Result<Message, FormatError> {
 fn read_part(message: &mut Message, part: &Value, at: &str) -> Result<(), FormatError> {
     let kind = part.get("type").and_then(Value::as_str);
     let (Some(kind), Some(value)) = (kind, part.get("value")) else {
-        return Err(shape(at, part, "a part: an object with a string `type` and `value`"));
+        return Err(shape(
+            at,
+            part,
+            "a part: an object with a string `type` and `value`",
+        ));
     };
     let at = format!("{at}/value");
     let text = |expected: &str| value.as_str().ok_or_else(|| shape(&at, value, expected));
@@ -131,10 +154,14 @@ fn read_part(message: &mut Message, part: &Value, at: &str) -> Result<(), Format
         "tool_call" => {
             let expected = "the JSON of a call with `name` and `arguments`";
             let parsed: Value = match value {
-                Value::String(text) => serde_json::from_str(text).map_err(|_| shape(&at, value, expected))?,
+                Value::String(text) => {
+                    serde_json::from_str(text).map_err(|_| shape(&at, value, expected))?
+                }
                 other => other.clone(),
             };
-            message.calls.push(call(&parsed).ok_or_else(|| shape(&at, value, expected))?);
+            message
+                .calls
+                .push(call(&parsed).ok_or_else(|| shape(&at, value, expected))?);
         }
         "image_url" | "image" => match value.as_str() {
             Some(address) => message.parts.push(picture_part(address, at, part)),

@@ -10,9 +10,7 @@ use serde_json::{Value, json};
 use super::openai_chat::{keys, shape, short, text_part};
 use super::picture::picture_part;
 use super::{Edit, FormatError, WireFormat};
-use crate::trajectory::{
-    Message, Part, Place, Reasoning, Role, Segment, ToolCall, Trajectory,
-};
+use crate::trajectory::{Message, Part, Place, Reasoning, Role, Segment, ToolCall, Trajectory};
 
 /// OpenAI Responses.
 pub struct OpenAiResponses;
@@ -61,7 +59,15 @@ impl WireFormat for OpenAiResponses {
 }
 
 /// Types of LangChain messages, which are lists of typed objects too.
-const LANGCHAIN: [&str; 7] = ["human", "ai", "system", "tool", "chat", "remove", "AIMessageChunk"];
+const LANGCHAIN: [&str; 7] = [
+    "human",
+    "ai",
+    "system",
+    "tool",
+    "chat",
+    "remove",
+    "AIMessageChunk",
+];
 
 fn in_summary(part: &str) -> bool {
     part.rsplit_once('/')
@@ -180,14 +186,21 @@ fn read(root: &Value) -> Result<Trajectory, FormatError> {
         messages: Vec::new(),
     };
     if let Some(Value::String(text)) = root.get("instructions") {
-        run.push(message(Role::System, vec![text_part(text, "/instructions".into())]));
+        run.push(message(
+            Role::System,
+            vec![text_part(text, "/instructions".into())],
+        ));
     }
     let mut open: HashMap<&str, usize> = HashMap::new();
     let elsewhere = calls_elsewhere(root, items);
     for ((index, value), number) in items.iter().enumerate().zip(messages_of(root)) {
         let at = format!("{pointer}/{index}");
         if !value.is_object() {
-            return Err(shape(&at, value, "an item: an object with `type` or `role`"));
+            return Err(shape(
+                &at,
+                value,
+                "an item: an object with `type` or `role`",
+            ));
         }
         if let Some(id) = call_id(value) {
             match item(value) {
@@ -204,7 +217,8 @@ fn read(root: &Value) -> Result<Trajectory, FormatError> {
         let read = read_item(value, &at)?;
         match run.messages.get_mut(number) {
             Some(before) => {
-                before.content_is_list |= read.content_is_list || !before.parts.is_empty() && !read.parts.is_empty();
+                before.content_is_list |=
+                    read.content_is_list || !before.parts.is_empty() && !read.parts.is_empty();
                 before.reasoning.extend(read.reasoning);
                 before.parts.extend(read.parts);
                 before.calls.extend(read.calls);
@@ -232,7 +246,9 @@ pub(crate) fn calls_elsewhere(root: &Value, items: &[Value]) -> bool {
     let named = |key: &str| root.get(key).is_some_and(|v| !v.is_null());
     named("previous_response_id")
         || named("conversation")
-        || items.iter().any(|i| ["item_reference", "compaction"].contains(&kind(i)))
+        || items
+            .iter()
+            .any(|i| ["item_reference", "compaction"].contains(&kind(i)))
 }
 
 fn message(role: Role, parts: Vec<Part>) -> Message {
@@ -264,7 +280,9 @@ fn read_item(value: &Value, at: &str) -> Result<Message, FormatError> {
             let Some(role) = role(value) else {
                 return Err(FormatError::Shape {
                     pointer: format!("{at}/role"),
-                    found: value.get("role").map_or_else(String::new, |r| short(&r.to_string())),
+                    found: value
+                        .get("role")
+                        .map_or_else(String::new, |r| short(&r.to_string())),
                     expected: "system, developer, user or assistant".into(),
                 });
             };
@@ -298,7 +316,9 @@ fn reasoning(value: &Value, at: &str) -> Result<Vec<Reasoning>, FormatError> {
         for (index, part) in parts.iter().enumerate() {
             // Parts of other kinds stay where they are; they hold no text that this version knows.
             if let Some(Value::String(text)) = part.get("text") {
-                let simple = part.as_object().is_some_and(|f| f.len() == 2 && f.contains_key("type"));
+                let simple = part
+                    .as_object()
+                    .is_some_and(|f| f.len() == 2 && f.contains_key("type"));
                 out.push(Reasoning {
                     text: text.clone(),
                     places: vec![Place {
@@ -314,7 +334,10 @@ fn reasoning(value: &Value, at: &str) -> Result<Vec<Reasoning>, FormatError> {
     if out.is_empty() {
         let pointer = format!("{at}/encrypted_content");
         out.push(Reasoning {
-            places: vec![Place { pointer, range: 0..0 }],
+            places: vec![Place {
+                pointer,
+                range: 0..0,
+            }],
             ..Reasoning::default()
         });
     }
@@ -339,10 +362,18 @@ fn call(value: &Value, at: &str) -> Result<ToolCall, FormatError> {
         Some(value @ (Value::String(_) | Value::Object(_))) => value.clone(),
         None | Some(Value::Null) => Value::String(String::new()),
         Some(other) => {
-            return Err(shape(&format!("{at}/{key}"), other, "a string or an object"));
+            return Err(shape(
+                &format!("{at}/{key}"),
+                other,
+                "a string or an object",
+            ));
         }
     };
-    Ok(ToolCall { id, name, arguments })
+    Ok(ToolCall {
+        id,
+        name,
+        arguments,
+    })
 }
 
 fn content(role: Role, value: Option<&Value>, at: &str) -> Result<Message, FormatError> {
@@ -370,18 +401,20 @@ fn part(value: &Value, at: &str) -> Result<Part, FormatError> {
     if kind(value).is_empty() {
         return Err(shape(at, value, "a content part: an object with `type`"));
     }
-    Ok(match (kind(value), value.get("text"), value.get("image_url")) {
-        ("input_text" | "output_text" | "text", Some(Value::String(text)), _) => {
-            text_part(text, format!("{at}/text"))
-        }
-        ("input_text" | "output_text" | "text", ..) => {
-            return Err(shape(at, value, "a text part with a string `text`"));
-        }
-        ("input_image" | "computer_screenshot", _, Some(Value::String(url))) => {
-            picture_part(url, format!("{at}/image_url"), value)
-        }
-        _ => Part::Other(value.clone()),
-    })
+    Ok(
+        match (kind(value), value.get("text"), value.get("image_url")) {
+            ("input_text" | "output_text" | "text", Some(Value::String(text)), _) => {
+                text_part(text, format!("{at}/text"))
+            }
+            ("input_text" | "output_text" | "text", ..) => {
+                return Err(shape(at, value, "a text part with a string `text`"));
+            }
+            ("input_image" | "computer_screenshot", _, Some(Value::String(url))) => {
+                picture_part(url, format!("{at}/image_url"), value)
+            }
+            _ => Part::Other(value.clone()),
+        },
+    )
 }
 
 /// Function definitions are flat here; templates know them wrapped.

@@ -50,8 +50,17 @@ mod tests {
         assert!(matches!(of(&raw), Some(PictureSource::Bytes(b)) if b.starts_with(b"\x89PNG")));
         let data = format!("data:image/png;base64,{raw}");
         assert_eq!(of(&data), Some(PictureSource::DataUri(data.clone())));
-        assert_eq!(of("img/a.png"), Some(PictureSource::Path("img/a.png".into())));
-        for other in ["https://x.org/a.png", "file:///a.png", "/a.png", "../a.png", ""] {
+        assert_eq!(
+            of("img/a.png"),
+            Some(PictureSource::Path("img/a.png".into()))
+        );
+        for other in [
+            "https://x.org/a.png",
+            "file:///a.png",
+            "/a.png",
+            "../a.png",
+            "",
+        ] {
             assert_eq!(of(other), None, "{other}");
         }
     }

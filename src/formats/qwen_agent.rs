@@ -34,7 +34,9 @@ impl WireFormat for QwenAgent {
             let known = m.get("role").and_then(Value::as_str);
             let foreign = ["tool_calls", "tool_call_id", "parts", "tool_responses"];
             let typed = parts(m).iter().any(|p| p.get("type").is_some());
-            known.is_some_and(|r| roles.contains(&r)) && !typed && foreign.iter().all(|k| m.get(k).is_none())
+            known.is_some_and(|r| roles.contains(&r))
+                && !typed
+                && foreign.iter().all(|k| m.get(k).is_none())
         };
         messages.iter().all(plain) && (messages.iter().any(own) || lone_reasoning(messages))
     }
@@ -70,12 +72,16 @@ fn own(message: &Value) -> bool {
 fn lone_reasoning(messages: &[Value]) -> bool {
     let assistant = |m: &Value| m.get("role").and_then(Value::as_str) == Some("assistant");
     let alone = |m: &Value| {
-        let empty = m.get("content").is_none_or(|c| c.is_null() || c.as_str() == Some(""));
-        m.get("reasoning_content").is_some_and(|r| !r.is_null()) && m.get("function_call").is_none() && empty
+        let empty = m
+            .get("content")
+            .is_none_or(|c| c.is_null() || c.as_str() == Some(""));
+        m.get("reasoning_content").is_some_and(|r| !r.is_null())
+            && m.get("function_call").is_none()
+            && empty
     };
-    messages
-        .windows(2)
-        .any(|w| matches!(w, [first, second] if assistant(first) && alone(first) && assistant(second)))
+    messages.windows(2).any(
+        |w| matches!(w, [first, second] if assistant(first) && alone(first) && assistant(second)),
+    )
 }
 
 fn read(root: &Value) -> Result<Trajectory, FormatError> {
@@ -103,7 +109,9 @@ fn read(root: &Value) -> Result<Trajectory, FormatError> {
         open.extend(message.calls.iter().map(|call| call.id.clone()));
         if message.role == Role::Tool {
             let named = message.answers.as_ref();
-            let found = open.iter().position(|id| named.is_none_or(|named| id.as_ref().is_none_or(|id| id == named)));
+            let found = open
+                .iter()
+                .position(|id| named.is_none_or(|named| id.as_ref().is_none_or(|id| id == named)));
             match found {
                 Some(found) => {
                     let id = open.remove(found);
@@ -115,7 +123,11 @@ fn read(root: &Value) -> Result<Trajectory, FormatError> {
                 }
             }
         }
-        match run.messages.last_mut().filter(|before| continues(before, &message)) {
+        match run
+            .messages
+            .last_mut()
+            .filter(|before| continues(before, &message))
+        {
             Some(before) => join(before, message),
             None => run.messages.push(message),
         }
@@ -182,7 +194,9 @@ fn message(value: &Value, at: &str) -> Result<Message, FormatError> {
         message.answers = number.clone();
     }
     if role == Role::Assistant {
-        message.calls.extend(call(fields.get("function_call"), number, at)?);
+        message
+            .calls
+            .extend(call(fields.get("function_call"), number, at)?);
         // Nothing else stands in a message of text, so that text never becomes empty.
         message.content_is_list |= message.calls.is_empty();
         let alone = message.calls.is_empty() && message.parts.iter().all(is_blank);
@@ -191,11 +205,18 @@ fn message(value: &Value, at: &str) -> Result<Message, FormatError> {
     Ok(message)
 }
 
-fn reasoning(value: Option<&Value>, at: &str, may_be_empty: bool) -> Result<Vec<Reasoning>, FormatError> {
+fn reasoning(
+    value: Option<&Value>,
+    at: &str,
+    may_be_empty: bool,
+) -> Result<Vec<Reasoning>, FormatError> {
     let at = format!("{at}/reasoning_content");
     let piece = |text: &String, pointer: String, may_be_empty| Reasoning {
         text: text.clone(),
-        places: vec![Place { pointer, range: 0..text.len() }],
+        places: vec![Place {
+            pointer,
+            range: 0..text.len(),
+        }],
         frozen: None,
         may_be_empty,
     };
@@ -214,7 +235,11 @@ fn reasoning(value: Option<&Value>, at: &str, may_be_empty: bool) -> Result<Vec<
     }
 }
 
-fn call(value: Option<&Value>, id: Option<String>, at: &str) -> Result<Option<ToolCall>, FormatError> {
+fn call(
+    value: Option<&Value>,
+    id: Option<String>,
+    at: &str,
+) -> Result<Option<ToolCall>, FormatError> {
     let at = format!("{at}/function_call");
     let Some(value) = value.filter(|v| !v.is_null()) else {
         return Ok(None);
@@ -226,10 +251,18 @@ fn call(value: Option<&Value>, id: Option<String>, at: &str) -> Result<Option<To
         Some(value @ (Value::String(_) | Value::Object(_))) => value.clone(),
         None | Some(Value::Null) => Value::String(String::new()),
         Some(other) => {
-            return Err(shape(&format!("{at}/arguments"), other, "a string of JSON or an object"));
+            return Err(shape(
+                &format!("{at}/arguments"),
+                other,
+                "a string of JSON or an object",
+            ));
         }
     };
-    Ok(Some(ToolCall { id, name: name.clone(), arguments }))
+    Ok(Some(ToolCall {
+        id,
+        name: name.clone(),
+        arguments,
+    }))
 }
 
 fn content(value: Option<&Value>, at: &str) -> Result<Vec<Part>, FormatError> {
@@ -248,12 +281,20 @@ fn content(value: Option<&Value>, at: &str) -> Result<Vec<Part>, FormatError> {
 
 fn item(value: &Value, at: &str) -> Result<Part, FormatError> {
     let Value::Object(fields) = value else {
-        return Err(shape(at, value, "a content item: an object with one of text, image, file, audio, video"));
+        return Err(shape(
+            at,
+            value,
+            "a content item: an object with one of text, image, file, audio, video",
+        ));
     };
     match (fields.get("text"), fields.get("image")) {
         (Some(Value::String(text)), _) => Ok(text_part(text, format!("{at}/text"))),
-        (Some(other), _) if !other.is_null() => Err(shape(&format!("{at}/text"), other, "a string")),
-        (_, Some(Value::String(address))) => Ok(picture_part(address, format!("{at}/image"), value)),
+        (Some(other), _) if !other.is_null() => {
+            Err(shape(&format!("{at}/text"), other, "a string"))
+        }
+        (_, Some(Value::String(address))) => {
+            Ok(picture_part(address, format!("{at}/image"), value))
+        }
         _ => Ok(Part::Other(value.clone())),
     }
 }
@@ -263,6 +304,10 @@ fn tools(value: Option<&Value>) -> Result<Vec<Value>, FormatError> {
     match value {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Array(tools)) => Ok(tools.iter().map(super::share_gpt::wrapped_tool).collect()),
-        Some(other) => Err(shape("/functions", other, "an array of function definitions")),
+        Some(other) => Err(shape(
+            "/functions",
+            other,
+            "an array of function definitions",
+        )),
     }
 }

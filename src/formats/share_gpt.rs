@@ -27,7 +27,8 @@ impl WireFormat for ShareGpt {
 
     fn detect(&self, root: &Value) -> bool {
         let turn = |t: &Value| {
-            t.get("from").is_some_and(Value::is_string) && t.get("value").is_some_and(Value::is_string)
+            t.get("from").is_some_and(Value::is_string)
+                && t.get("value").is_some_and(Value::is_string)
         };
         turns(root).is_some_and(|(_, turns)| !turns.is_empty() && turns.iter().all(turn))
     }
@@ -62,7 +63,9 @@ pub(crate) fn role(from: &str) -> Option<Role> {
     match from {
         "system" => Some(Role::System),
         "human" | "user" => Some(Role::User),
-        "gpt" | "function_call" | "assistant" | "model" | "bing" | "chatgpt" => Some(Role::Assistant),
+        "gpt" | "function_call" | "assistant" | "model" | "bing" | "chatgpt" => {
+            Some(Role::Assistant)
+        }
         "observation" | "tool" | "function_response" => Some(Role::Tool),
         _ => None,
     }
@@ -98,7 +101,11 @@ fn read(root: &Value) -> Result<Trajectory, FormatError> {
     }
     let id = root.get("id").and_then(Value::as_str).map(str::to_owned);
     let tools = tools(root.get("tools"))?;
-    let mut run = Trajectory { id, tools, messages: Vec::new() };
+    let mut run = Trajectory {
+        id,
+        tools,
+        messages: Vec::new(),
+    };
     if let Some(Value::String(text)) = root.get("system") {
         let mut system = Message::system("");
         system.parts = vec![text_part(text, "/system".into())];
@@ -109,8 +116,14 @@ fn read(root: &Value) -> Result<Trajectory, FormatError> {
     let mut first_user = true;
     for (index, value) in turns.iter().enumerate() {
         let at = format!("{pointer}/{index}");
-        let (Some(Value::String(from)), Some(Value::String(value))) = (value.get("from"), value.get("value")) else {
-            return Err(shape(&at, value, "a turn: an object with strings `from` and `value`"));
+        let (Some(Value::String(from)), Some(Value::String(value))) =
+            (value.get("from"), value.get("value"))
+        else {
+            return Err(shape(
+                &at,
+                value,
+                "a turn: an object with strings `from` and `value`",
+            ));
         };
         let Some(role) = role(from) else {
             return Err(FormatError::Shape {
@@ -133,7 +146,10 @@ fn read(root: &Value) -> Result<Trajectory, FormatError> {
             // A record whose texts name no picture shows them all before the first question.
             message.parts.splice(0..0, unshown.iter().cloned());
         }
-        message.content_is_list = message.parts.iter().any(|part| !matches!(part, Part::Text(_)));
+        message.content_is_list = message
+            .parts
+            .iter()
+            .any(|part| !matches!(part, Part::Text(_)));
         if message.parts.is_empty() {
             message.parts.push(Part::text(""));
         }
@@ -159,7 +175,10 @@ fn calls(body: &str, at: &str) -> Result<Vec<ToolCall>, FormatError> {
 
 /// A call as these records write it. None where it has no name.
 pub(crate) fn call(value: &Value) -> Option<ToolCall> {
-    let value = value.get("function").filter(|f| f.is_object()).unwrap_or(value);
+    let value = value
+        .get("function")
+        .filter(|f| f.is_object())
+        .unwrap_or(value);
     Some(ToolCall {
         id: value.get("id").and_then(Value::as_str).map(str::to_owned),
         name: value.get("name")?.as_str()?.to_owned(),

@@ -11,12 +11,17 @@ use super::prune::{Pruned, check, read};
 
 /// The files of tests/data/formats/NAME.
 pub fn files(name: &str) -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/formats").join(name);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data/formats")
+        .join(name);
     let mut out: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| {
             let path = entry.unwrap().path();
-            (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read_to_string(path).unwrap())
+            (
+                path.file_name().unwrap().to_string_lossy().into_owned(),
+                std::fs::read_to_string(path).unwrap(),
+            )
         })
         .collect();
     out.sort();
@@ -28,7 +33,11 @@ pub fn files(name: &str) -> Vec<(String, String)> {
 pub fn violations(text: &str) -> Vec<Violation> {
     let value = formats::parse(text).unwrap();
     let format = formats::format_of(&value, None).unwrap();
-    provider::of(format, None).unwrap().iter().flat_map(|p| p.check(&value)).collect()
+    provider::of(format, None)
+        .unwrap()
+        .iter()
+        .flat_map(|p| p.check(&value))
+        .collect()
 }
 
 /// Rules and how often a history breaks them.
@@ -42,7 +51,7 @@ pub fn every_way(format: &str, text: &str, sigma: Option<&str>) -> Vec<Pruned> {
     let first = FORMATS.iter().find(|f| f.detect(&value)).map(|f| f.name());
     assert_eq!(first, Some(format), "{text}");
     assert_eq!(read(text).1.name(), format);
-    let ways: [&dyn Fn(&Segment) -> bool; 3] = [&|_| false, &|_| true, &|s| s.index % 2 == 0];
+    let ways: [&dyn Fn(&Segment) -> bool; 3] = [&|_| false, &|_| true, &|s| s.message / 2 % 2 == 0];
     let before = rules(text);
     ways.map(|sensitive| {
         let pruned = check(text, sigma, sensitive);
@@ -55,4 +64,10 @@ pub fn every_way(format: &str, text: &str, sigma: Option<&str>) -> Vec<Pruned> {
         pruned
     })
     .into()
+}
+
+/// What reading a value as `format` says is wrong with it.
+pub fn error(format: &str, value: &serde_json::Value) -> String {
+    let format = formats::format_of(value, Some(format)).unwrap();
+    format.read(value).unwrap_err().to_string()
 }

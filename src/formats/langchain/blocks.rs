@@ -17,7 +17,14 @@ pub(super) fn read(message: &mut Message, block: &Value, at: &str) {
     let text = |key: &str| block.get(key).and_then(Value::as_str);
     if message.role == Role::Assistant {
         // The calls are read from all their places at once.
-        if ["tool_use", "tool_call", "function_call", "invalid_tool_call"].contains(&kind) {
+        if [
+            "tool_use",
+            "tool_call",
+            "function_call",
+            "invalid_tool_call",
+        ]
+        .contains(&kind)
+        {
             return;
         }
         if reasoning(message, block, kind, at) {
@@ -25,7 +32,9 @@ pub(super) fn read(message: &mut Message, block: &Value, at: &str) {
         }
     }
     let part = match kind {
-        "text" | "input_text" | "output_text" => text("text").map(|t| text_part(t, format!("{at}/text"))),
+        "text" | "input_text" | "output_text" => {
+            text("text").map(|t| text_part(t, format!("{at}/text")))
+        }
         "image_url" | "input_image" => match block.get("image_url") {
             Some(Value::String(url)) => Some(picture_part(url, format!("{at}/image_url"), block)),
             Some(image) => image
@@ -37,7 +46,9 @@ pub(super) fn read(message: &mut Message, block: &Value, at: &str) {
         "image" | "media" => image(block, at),
         _ => None,
     };
-    message.parts.push(part.unwrap_or_else(|| Part::Other(block.clone())));
+    message
+        .parts
+        .push(part.unwrap_or_else(|| Part::Other(block.clone())));
 }
 
 /// LangChain's image block in both its versions, Anthropic's, and Google's.
@@ -71,11 +82,18 @@ fn reasoning(message: &mut Message, block: &Value, kind: &str, at: &str) -> bool
     };
     match kind {
         "thinking" => take(block.get("thinking"), "/thinking".into()),
-        "reasoning_content" => take(block.pointer("/reasoning_content/text"), "/reasoning_content/text".into()),
+        "reasoning_content" => take(
+            block.pointer("/reasoning_content/text"),
+            "/reasoning_content/text".into(),
+        ),
         "reasoning" => {
             take(block.get("reasoning"), "/reasoning".into());
             for key in ["summary", "content"] {
-                let parts = block.get(key).and_then(Value::as_array).into_iter().flatten();
+                let parts = block
+                    .get(key)
+                    .and_then(Value::as_array)
+                    .into_iter()
+                    .flatten();
                 for (index, part) in parts.enumerate() {
                     take(part.get("text"), format!("/{key}/{index}/text"));
                 }

@@ -5,7 +5,12 @@ use serde_json::{Value, json};
 use crate::trajectory::ToolCall;
 
 /// The places, in the order in which LangChain trusts them.
-const PLACES: [&str; 4] = ["tool_calls", "content", "additional_kwargs", "invalid_tool_calls"];
+const PLACES: [&str; 4] = [
+    "tool_calls",
+    "content",
+    "additional_kwargs",
+    "invalid_tool_calls",
+];
 
 /// Every call once: one that an earlier place has by its id is a copy, and a place of calls without ids counts only where no other has any.
 pub(crate) fn all(fields: &Value) -> Vec<ToolCall> {
@@ -41,7 +46,10 @@ pub(crate) fn copies(fields: &Value) -> Vec<(&'static str, Vec<ToolCall>)> {
                 .iter()
                 .filter(|block| {
                     let kind = block.get("type").and_then(Value::as_str);
-                    matches!(kind, Some("tool_use" | "tool_call" | "function_call" | "invalid_tool_call"))
+                    matches!(
+                        kind,
+                        Some("tool_use" | "tool_call" | "function_call" | "invalid_tool_call")
+                    )
                 })
                 .filter_map(call)
                 .collect(),
@@ -49,13 +57,21 @@ pub(crate) fn copies(fields: &Value) -> Vec<(&'static str, Vec<ToolCall>)> {
         };
         (place, calls)
     });
-    found.into_iter().filter(|(_, calls)| !calls.is_empty()).collect()
+    found
+        .into_iter()
+        .filter(|(_, calls)| !calls.is_empty())
+        .collect()
 }
 
 /// A call in any of its spellings.
 fn call(value: &Value) -> Option<ToolCall> {
-    let function = value.get("function").filter(|f| f.is_object()).unwrap_or(value);
-    let arguments = ["args", "arguments", "input"].into_iter().find_map(|key| function.get(key));
+    let function = value
+        .get("function")
+        .filter(|f| f.is_object())
+        .unwrap_or(value);
+    let arguments = ["args", "arguments", "input"]
+        .into_iter()
+        .find_map(|key| function.get(key));
     let id = value.get("call_id").or_else(|| value.get("id"));
     Some(ToolCall {
         id: id.and_then(Value::as_str).map(str::to_owned),

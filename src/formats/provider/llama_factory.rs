@@ -36,9 +36,16 @@ impl Provider for LlamaFactoryLoader {
         let bound = |text: &str| {
             let found = occurrences(text);
             let surplus: [bool; 3] = surplus;
-            found.iter().zip(surplus).any(|(count, surplus)| *count > 0 && !surplus)
+            found
+                .iter()
+                .zip(surplus)
+                .any(|(count, surplus)| *count > 0 && !surplus)
         };
-        for message in run.messages.iter_mut().filter(|m| m.role == Role::Assistant) {
+        for message in run
+            .messages
+            .iter_mut()
+            .filter(|m| m.role == Role::Assistant)
+        {
             for part in &mut message.parts {
                 if let Part::Text(text) = part
                     && text.frozen.is_none()
@@ -67,7 +74,13 @@ fn said(turn: &Value) -> &str {
 }
 
 fn broken(rule: &'static str, message: Option<usize>, path: String, what: String) -> Violation {
-    Violation { provider: NAME, rule, message, path, what }
+    Violation {
+        provider: NAME,
+        rule,
+        message,
+        path,
+        what,
+    }
 }
 
 fn conversations(root: &Value, pointer: &str, turns: &[Value]) -> Vec<Violation> {
@@ -90,24 +103,40 @@ fn conversations(root: &Value, pointer: &str, turns: &[Value]) -> Vec<Violation>
             None => false,
         };
         if !fits {
-            let expected = if asks { "human or observation" } else { "gpt or function_call" };
+            let expected = if asks {
+                "human or observation"
+            } else {
+                "gpt or function_call"
+            };
             let what = format!("found `{from}`, expected {expected}: turns take turns");
             out.push(broken("turn_order", message, format!("{at}/from"), what));
         }
         if speaker(turn) == Some(Role::Assistant) && said(turn).trim().is_empty() {
             let what = "found an empty answer, expected text".into();
-            out.push(broken("empty_message", message, format!("{at}/value"), what));
+            out.push(broken(
+                "empty_message",
+                message,
+                format!("{at}/value"),
+                what,
+            ));
         }
         let body = said(turn).rsplit("</think>").next().unwrap_or_default();
         if from == "function_call" && serde_json::from_str::<Value>(body).is_err() {
             let what = "found no JSON, expected a call with `name` and `arguments`".into();
-            out.push(broken("function_call_json", message, format!("{at}/value"), what));
+            out.push(broken(
+                "function_call_json",
+                message,
+                format!("{at}/value"),
+                what,
+            ));
         }
     }
     for ((token, key), found) in MEDIA.iter().zip(found) {
         let listed = media(root, key).len();
         if found != listed {
-            let what = format!("found {found} of `{token}` in the texts, expected {listed}: one for each of `{key}`");
+            let what = format!(
+                "found {found} of `{token}` in the texts, expected {listed}: one for each of `{key}`"
+            );
             out.push(broken("placeholder_count", None, format!("/{key}"), what));
         }
     }
@@ -116,18 +145,28 @@ fn conversations(root: &Value, pointer: &str, turns: &[Value]) -> Vec<Violation>
 
 /// Rows of typed parts hold their pictures in place; only an assistant message without anything to say is refused.
 fn rows(root: &Value) -> Vec<Violation> {
-    let messages = llama_factory::messages(root).into_iter().flatten().enumerate();
+    let messages = llama_factory::messages(root)
+        .into_iter()
+        .flatten()
+        .enumerate();
     let assistant = |m: &Value| m.get("role").and_then(Value::as_str) == Some("assistant");
     let nothing = |m: &Value| {
         llama_factory::content(m).is_some_and(|parts| {
-            parts.iter().all(|p| p.get("type").and_then(Value::as_str) == Some("reasoning"))
+            parts
+                .iter()
+                .all(|p| p.get("type").and_then(Value::as_str) == Some("reasoning"))
         })
     };
     messages
         .filter(|(_, m)| assistant(m) && nothing(m))
         .map(|(index, _)| {
             let what = "found an assistant message without text or call, expected one".into();
-            broken("empty_message", Some(index), format!("/messages/{index}/content"), what)
+            broken(
+                "empty_message",
+                Some(index),
+                format!("/messages/{index}/content"),
+                what,
+            )
         })
         .collect()
 }

@@ -98,7 +98,9 @@ impl History<'_> {
                     let next = self.items.get(index + 1);
                     if !next.is_some_and(follows) {
                         let found = next.map_or("the end".into(), described);
-                        let what = format!("found reasoning before {found}, expected the item that it led to: a call, a message or more reasoning");
+                        let what = format!(
+                            "found reasoning before {found}, expected the item that it led to: a call, a message or more reasoning"
+                        );
                         out.push(self.at(index, "", "reasoning_without_following_item", what));
                     }
                 }
@@ -125,13 +127,18 @@ impl History<'_> {
                 continue;
             }
             let Some(id) = call_id(value) else {
-                let what = format!("found {} without `call_id`, expected a string", described(value));
+                let what = format!(
+                    "found {} without `call_id`, expected a string",
+                    described(value)
+                );
                 out.push(self.at(index, "", "missing_call_id", what));
                 continue;
             };
             if which == Item::Call {
                 if open.insert(id, index).is_some() {
-                    let what = format!("found a second call `{id}` before the output of the first, expected ids that differ");
+                    let what = format!(
+                        "found a second call `{id}` before the output of the first, expected ids that differ"
+                    );
                     out.push(self.at(index, "/call_id", "duplicate_call_id", what));
                 }
                 continue;
@@ -159,12 +166,16 @@ impl History<'_> {
         for (index, value) in self.items.iter().enumerate() {
             let id = value.get("id").and_then(Value::as_str);
             if kind(value) != "item_reference" && id.is_some_and(|id| !ids.insert(id)) {
-                let what = format!("found the id `{}` again, expected ids that differ", id.unwrap_or_default());
+                let what = format!(
+                    "found the id `{}` again, expected ids that differ",
+                    id.unwrap_or_default()
+                );
                 out.push(self.at(index, "/id", "duplicate_item_id", what));
             }
             let summary = value.get("summary").is_some_and(Value::is_array);
             if item(value) == Item::Reasoning && !summary {
-                let what = "found reasoning without a list `summary`, expected one (it may be empty)";
+                let what =
+                    "found reasoning without a list `summary`, expected one (it may be empty)";
                 out.push(self.at(index, "", "reasoning_shape", what.into()));
             }
             let arguments = value.get("arguments").is_some_and(Value::is_string);

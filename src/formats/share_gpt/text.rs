@@ -10,8 +10,11 @@ use crate::formats::picture::picture_part;
 use crate::trajectory::{Part, Place, Role, Text, ToolCall};
 
 /// Placeholders and the lists that fill them.
-pub(crate) const MEDIA: [(&str, &str); 3] =
-    [("<image>", "images"), ("<video>", "videos"), ("<audio>", "audios")];
+pub(crate) const MEDIA: [(&str, &str); 3] = [
+    ("<image>", "images"),
+    ("<video>", "videos"),
+    ("<audio>", "audios"),
+];
 
 /// How often each placeholder stands in a text.
 pub(crate) fn occurrences(text: &str) -> [usize; 3] {
@@ -40,27 +43,47 @@ impl Slots {
             }
         }
         let in_model_text = std::array::from_fn(|kind| outside[kind] != waiting[kind].len());
-        Self { waiting, in_model_text, placeholders: all }
+        Self {
+            waiting,
+            in_model_text,
+            placeholders: all,
+        }
     }
 
     /// Pictures of a record whose texts have no placeholder at all.
     pub(super) fn without_placeholder(&mut self) -> Vec<Part> {
         let mut out = Vec::new();
         for kind in (0..3).filter(|kind| self.placeholders[*kind] == 0) {
-            out.extend(self.waiting[kind].drain(..).map(|(pointer, value)| filled(kind, pointer, value)));
+            out.extend(
+                self.waiting[kind]
+                    .drain(..)
+                    .map(|(pointer, value)| filled(kind, pointer, value)),
+            );
         }
         out
     }
 
     /// The parts of some bytes of a text: slots that are filled part it.
-    pub(super) fn parts(&mut self, value: &str, range: Range<usize>, at: &str, role: Role) -> Vec<Part> {
-        let thought = (role == Role::Assistant).then(|| think_body(value)).flatten();
+    pub(super) fn parts(
+        &mut self,
+        value: &str,
+        range: Range<usize>,
+        at: &str,
+        role: Role,
+    ) -> Vec<Part> {
+        let thought = (role == Role::Assistant)
+            .then(|| think_body(value))
+            .flatten();
         let mut pieces = vec![];
         let (mut from, mut scan) = (range.start, range.start);
         while let Some((start, kind)) = next_placeholder(value, scan..range.end) {
             scan = start + MEDIA[kind].0.len();
             let counts = role != Role::Assistant || self.in_model_text[kind];
-            let filler = if counts { self.waiting[kind].pop_front() } else { None };
+            let filler = if counts {
+                self.waiting[kind].pop_front()
+            } else {
+                None
+            };
             if let Some((pointer, item)) = filler {
                 pieces.push((from..start, None));
                 pieces.push((start..scan, Some(filled(kind, pointer, item))));
@@ -68,9 +91,11 @@ impl Slots {
             }
         }
         pieces.push((from..range.end, None));
-        let slot_in_thought = thought
-            .as_ref()
-            .filter(|thought| pieces.iter().any(|(r, part)| part.is_some() && thought.contains(&r.start)));
+        let slot_in_thought = thought.as_ref().filter(|thought| {
+            pieces
+                .iter()
+                .any(|(r, part)| part.is_some() && thought.contains(&r.start))
+        });
         let text = |range: Range<usize>| {
             let within = slot_in_thought.map(|t| t.start.max(range.start)..t.end.min(range.end));
             Part::Text(Text {
@@ -78,8 +103,11 @@ impl Slots {
                 thought: within
                     .filter(|t| t.start < t.end)
                     .map(|t| t.start - range.start..t.end - range.start),
-                place: Some(Place { pointer: at.to_owned(), range }),
-                frozen: None,
+                place: Some(Place {
+                    pointer: at.to_owned(),
+                    range,
+                }),
+                ..Text::default()
             })
         };
         pieces
@@ -120,7 +148,12 @@ pub(super) fn behind_think(value: &str) -> usize {
 }
 
 /// Text and calls of a turn. Calls stand between tags behind the reasoning; in reasoning, and in texts of others, they are only quoted.
-pub(super) fn spoken(slots: &mut Slots, value: &str, at: &str, role: Role) -> (Vec<Part>, Vec<ToolCall>) {
+pub(super) fn spoken(
+    slots: &mut Slots,
+    value: &str,
+    at: &str,
+    role: Role,
+) -> (Vec<Part>, Vec<ToolCall>) {
     let (mut parts, mut calls, mut from) = (Vec::new(), Vec::new(), 0);
     if role == Role::Assistant {
         let mut scan = value.rfind("</think>").unwrap_or(0);
