@@ -1,21 +1,185 @@
-#![allow(clippy::unwrap_used)]
+//! Qwen-Agent messages: a row of lone messages is one turn.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 
-use common::format::{every_way, files};
+use common::format::{error, every_way, files};
+use common::prune::read;
+use common::{spell, text};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use spare::formats;
+use spare::trajectory::{Part, PictureSource};
 
+const FORMAT: &str = "qwen-agent";
 const SIGMA: &str = "Question: which jar is it? Evidence: label KX-407. Open: nothing.";
 
 #[test]
 fn every_shape_is_pruned_and_restored() {
-    for (name, text) in files("qwen-agent") {
+    for (name, text) in files(FORMAT) {
         for sigma in [None, Some(SIGMA)] {
-            let ways = every_way("qwen-agent", &text, sigma);
-            println!("== {name} {sigma:?}\n{}", ways[1].text);
-            for p in &ways[1].plans {
-                for s in &p.segments {
-                    println!("{} {:?} {}", s.segment, s.verdict, s.reason.code());
+            let ways = every_way(FORMAT, &text, sigma);
+            assert_ne!(ways[1].text, text, "{name}");
+            assert_ne!(ways[0].text, text, "{name}");
+        }
+    }
+}
+
+fn file(name: &str) -> String {
+    files(FORMAT)
+        .into_iter()
+        .find(|(file, _)| file == name)
+        .unwrap()
+        .1
+}
+
+#[test]
+fn a_row_is_one_turn_and_results_find_their_calls() {
+    let (run, _) = read(&file("rows.json"));
+    let roles: Vec<&str> = run.messages.iter().map(|m| m.role.name()).collect();
+    assert_eq!(
+        roles.join(" "),
+        "system user assistant tool assistant tool tool assistant tool assistant"
+    );
+    let turn = &run.messages[4];
+    assert_eq!(
+        (turn.reasoning.len(), turn.text().as_str(), turn.calls.len()),
+        (1, "I take both shelves.", 2)
+    );
+    let answers: Vec<_> = run
+        .messages
+        .iter()
+        .filter_map(|m| m.answers.as_deref())
+        .collect();
+    assert_eq!(answers, ["1", "2", "3", "4"]);
+    assert!(
+        matches!(&run.messages[1].parts[0], Part::Picture(p) if p.source == PictureSource::Path("img/shelf.png".into()))
+    );
+    assert!(matches!(&run.messages[1].parts[1], Part::Other(v) if v["image"].is_string()));
+    assert!(
+        run.messages[7].calls[0]
+            .string_argument("summary")
+            .is_some()
+    );
+    // One number for all calls, as Qwen-Agent gives by default.
+    let (run, _) = read(&file("visible.json"));
+    assert_eq!(
+        run.messages
+            .iter()
+            .filter(|m| m.answers.as_deref() == Some("1"))
+            .count(),
+        3
+    );
+    assert_eq!(run.tools[0]["function"]["name"], "ocr");
+}
+
+#[test]
+fn no_message_is_dropped_or_left_empty() {
+    for (_, text) in files(FORMAT) {
+        for pruned in every_way(FORMAT, &text, Some(SIGMA)) {
+            let list = |text: &str| {
+                let value: Value = serde_json::from_str(text).unwrap();
+                value
+                    .get("messages")
+                    .unwrap_or(&value)
+                    .as_array()
+                    .unwrap()
+                    .clone()
+            };
+            let after = list(&pruned.text);
+            assert_eq!(after.len(), list(&text).len());
+            for message in after {
+                let empty =
+                    |v: Option<&Value>| v.is_none_or(|v| v == "" || *v == json!([{"text": ""}]));
+                assert!(
+                    !empty(message.get("content"))
+                        || !empty(message.get("reasoning_content"))
+                        || message.get("function_call").is_some(),
+                    "{message}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_chat_of_another_format_is_not_taken() {
+    for other in [
+        json!([{"role": "user", "content": "q"}, {"role": "assistant", "content": "a", "reasoning_content": "r"}]),
+        json!([{"role": "user", "content": [{"type": "text", "text": "q"}]}, {"role": "assistant", "content": "a"}]),
+        json!([{"role": "user", "content": "q"}, {"role": "assistant", "content": "", "function_call": {"name": "f", "arguments": ""}}]),
+    ] {
+        assert_eq!(
+            formats::format_of(&other, None).unwrap().name(),
+            "openai-chat",
+            "{other}"
+        );
+    }
+}
+
+#[test]
+fn errors_name_the_place() {
+    let says = |message: Value, words: &[&str]| {
+        let error = error(FORMAT, &json!([message]));
+        assert!(words.iter().all(|word| error.contains(word)), "{error}");
+    };
+    says(
+        json!({"role": "function", "name": "f", "content": "r"}),
+        &["/0", "no id"],
+    );
+    says(
+        json!({"role": "tool", "content": "r"}),
+        &["/0/role", "tool", "function"],
+    );
+    says(json!({"role": "user", "content": 5}), &["/0/content", "5"]);
+    says(
+        json!({"role": "user", "content": [{"text": 5}]}),
+        &["/0/content/0/text", "5", "string"],
+    );
+    says(
+        json!({"role": "assistant", "content": "", "function_call": {}}),
+        &["/0/function_call", "name"],
+    );
+    says(
+        json!({"role": "assistant", "content": "", "reasoning_content": 1}),
+        &["/0/reasoning_content", "1"],
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn generated_runs_hold_every_invariant(
+        turns in prop::collection::vec((any::<bool>(), any::<bool>(), text(), "[a-z ]{60,90}"), 1..5),
+        mut seed in any::<u64>(),
+    ) {
+        let mut messages = vec![json!({"role": "user", "content": [{"image": "a.png"}, {"text": "q"}]})];
+        for (lone, said, odd, long) in &turns {
+            let thought = format!("{long} {odd}");
+            let mut call = json!({"role": "assistant", "content": "", "function_call": {"name": "f", "arguments": "{"}, "extra": {"function_id": "1", "n": 1.50}});
+            if *lone {
+                messages.push(json!({"role": "assistant", "content": "", "reasoning_content": thought}));
+            } else {
+                call["reasoning_content"] = thought.clone().into();
+            }
+            if *said && *lone {
+                messages.push(json!({"role": "assistant", "content": "So."}));
+            }
+            messages.push(call);
+            messages.push(json!({"role": "function", "name": "f", "content": [{"text": thought}], "extra": {"function_id": "1"}}));
+        }
+        messages.push(json!({"role": "assistant", "content": "Done."}));
+        let source = spell(&Value::Array(messages.clone()), &mut seed);
+        for pruned in every_way(FORMAT, &source, Some("All is noted.")) {
+            prop_assert_eq!(pruned.segments.len(), turns.len());
+            let after: Vec<Value> = serde_json::from_str(&pruned.text).unwrap();
+            prop_assert_eq!(after.len(), messages.len());
+            for (mut before, mut after) in messages.iter().cloned().zip(after) {
+                for message in [&mut before, &mut after] {
+                    message.as_object_mut().unwrap().insert("reasoning_content".into(), Value::Null);
                 }
+                prop_assert_eq!(before, after);
             }
         }
     }

@@ -207,7 +207,10 @@ fn marked(message: usize, value: &Message, out: &mut Vec<Segment>) -> bool {
     let Some((part, text)) = texts(value).next().filter(|_| !any) else {
         return any;
     };
-    let Some(Tagged { inner, closed }) = think_range(&text.text) else {
+    // A closing tag alone was opened in the prompt, unless the message has its reasoning apart: then it is a word of the answer.
+    let apart = value.reasoning.iter().any(|r| !r.text.trim().is_empty());
+    let tagged = think_range(&text.text).filter(|t| t.inner.start > 0 || !apart);
+    let Some(Tagged { inner, closed }) = tagged else {
         return false;
     };
     let rest = text

@@ -51,7 +51,7 @@ pub fn every_way(format: &str, text: &str, sigma: Option<&str>) -> Vec<Pruned> {
     let first = FORMATS.iter().find(|f| f.detect(&value)).map(|f| f.name());
     assert_eq!(first, Some(format), "{text}");
     assert_eq!(read(text).1.name(), format);
-    let ways: [&dyn Fn(&Segment) -> bool; 3] = [&|_| false, &|_| true, &|s| s.index % 2 == 0];
+    let ways: [&dyn Fn(&Segment) -> bool; 3] = [&|_| false, &|_| true, &|s| s.message / 2 % 2 == 0];
     let before = rules(text);
     ways.map(|sensitive| {
         let pruned = check(text, sigma, sensitive);
@@ -64,4 +64,10 @@ pub fn every_way(format: &str, text: &str, sigma: Option<&str>) -> Vec<Pruned> {
         pruned
     })
     .into()
+}
+
+/// What reading a value as `format` says is wrong with it.
+pub fn error(format: &str, value: &serde_json::Value) -> String {
+    let format = formats::format_of(value, Some(format)).unwrap();
+    format.read(value).unwrap_err().to_string()
 }
