@@ -33,7 +33,10 @@ impl WireFormat for Atif {
         let named = version.is_some_and(|v| v.starts_with("ATIF-v1"));
         let steps = root.get("steps").and_then(Value::as_array);
         let shaped = |steps: &Vec<Value>| {
-            !steps.is_empty() && steps.iter().all(|s| s.get("step_id").is_some() && s.get("source").is_some())
+            !steps.is_empty()
+                && steps
+                    .iter()
+                    .all(|s| s.get("step_id").is_some() && s.get("source").is_some())
         };
         named || steps.is_some_and(shaped)
     }
@@ -42,7 +45,14 @@ impl WireFormat for Atif {
         let steps = match root.get("steps") {
             Some(Value::Array(steps)) => steps,
             Some(other) => return Err(shape("/steps", other, "an array of steps")),
-            None => return Err(missing("", root, "`steps`", "an ATIF document with `steps`")),
+            None => {
+                return Err(missing(
+                    "",
+                    root,
+                    "`steps`",
+                    "an ATIF document with `steps`",
+                ));
+            }
         };
         if steps.is_empty() {
             return Err(FormatError::Empty {
@@ -68,20 +78,46 @@ fn tools(root: &Value) -> Result<Vec<Value>, FormatError> {
     match root.pointer("/agent/tool_definitions") {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Array(tools)) => Ok(tools.clone()),
-        Some(other) => Err(shape("/agent/tool_definitions", other, "an array of tool definitions")),
+        Some(other) => Err(shape(
+            "/agent/tool_definitions",
+            other,
+            "an array of tool definitions",
+        )),
     }
 }
 
-fn step(value: &Value, at: &str, calls: &mut HashSet<String>, run: &mut Trajectory) -> Result<(), FormatError> {
+fn step(
+    value: &Value,
+    at: &str,
+    calls: &mut HashSet<String>,
+    run: &mut Trajectory,
+) -> Result<(), FormatError> {
     if !value.is_object() {
-        return Err(shape(at, value, "a step: an object with `source` and `message`"));
+        return Err(shape(
+            at,
+            value,
+            "a step: an object with `source` and `message`",
+        ));
     }
     let role = match value.get("source") {
         Some(Value::String(source)) if source == "agent" => Role::Assistant,
         Some(Value::String(source)) if source == "user" => Role::User,
         Some(Value::String(source)) if source == "system" => Role::System,
-        Some(other) => return Err(shape(&format!("{at}/source"), other, "system, user or agent")),
-        None => return Err(missing(at, value, "`source`", "a step of the system, user or agent")),
+        Some(other) => {
+            return Err(shape(
+                &format!("{at}/source"),
+                other,
+                "system, user or agent",
+            ));
+        }
+        None => {
+            return Err(missing(
+                at,
+                value,
+                "`source`",
+                "a step of the system, user or agent",
+            ));
+        }
     };
     let mut message = Message::user("");
     message.role = role;
@@ -137,7 +173,11 @@ fn tool_calls(value: &Value, at: &str) -> Result<Vec<ToolCall>, FormatError> {
     let call = |(index, call): (usize, &Value)| {
         let at = format!("{at}/{index}");
         let Some(Value::String(name)) = call.get("function_name") else {
-            return Err(shape(&at, call, "a tool call with a string `function_name`"));
+            return Err(shape(
+                &at,
+                call,
+                "a tool call with a string `function_name`",
+            ));
         };
         let arguments = match call.get("arguments") {
             Some(value @ (Value::Object(_) | Value::String(_))) => value.clone(),
@@ -145,7 +185,10 @@ fn tool_calls(value: &Value, at: &str) -> Result<Vec<ToolCall>, FormatError> {
             Some(other) => return Err(shape(&format!("{at}/arguments"), other, "an object")),
         };
         Ok(ToolCall {
-            id: call.get("tool_call_id").and_then(Value::as_str).map(str::to_owned),
+            id: call
+                .get("tool_call_id")
+                .and_then(Value::as_str)
+                .map(str::to_owned),
             name: name.clone(),
             arguments,
         })
@@ -154,7 +197,12 @@ fn tool_calls(value: &Value, at: &str) -> Result<Vec<ToolCall>, FormatError> {
 }
 
 /// Each result is a message of its own. A result may name its call; one that names none comes from elsewhere than a tool.
-fn observation(value: &Value, at: &str, calls: &HashSet<String>, run: &mut Trajectory) -> Result<(), FormatError> {
+fn observation(
+    value: &Value,
+    at: &str,
+    calls: &HashSet<String>,
+    run: &mut Trajectory,
+) -> Result<(), FormatError> {
     let at = format!("{at}/observation/results");
     let results = match value.pointer("/observation/results") {
         None | Some(Value::Null) => return Ok(()),
@@ -174,7 +222,13 @@ fn observation(value: &Value, at: &str, calls: &HashSet<String>, run: &mut Traje
                     id: id.clone(),
                 });
             }
-            Some(other) => return Err(shape(&format!("{at}/source_call_id"), other, "a string or null")),
+            Some(other) => {
+                return Err(shape(
+                    &format!("{at}/source_call_id"),
+                    other,
+                    "a string or null",
+                ));
+            }
         };
         message.content_is_list = matches!(result.get("content"), Some(Value::Array(_)));
         message.parts = content(result.get("content"), &format!("{at}/content"))?;
@@ -207,10 +261,20 @@ fn part(value: &Value, at: &str) -> Result<Part, FormatError> {
             Some(Value::String(path)) => Ok(picture(path, format!("{at}/source/path"))
                 .map_or_else(|_| Part::Other(value.clone()), Part::Picture)),
             Some(other) => Err(shape(&format!("{at}/source/path"), other, "a string")),
-            None => Err(missing(at, value, "`source.path`", "an image part with `source.path`")),
+            None => Err(missing(
+                at,
+                value,
+                "`source.path`",
+                "an image part with `source.path`",
+            )),
         },
         Some(_) => Ok(Part::Other(value.clone())),
-        None => Err(missing(at, value, "a string `type`", "a content part: an object with `type`")),
+        None => Err(missing(
+            at,
+            value,
+            "a string `type`",
+            "a content part: an object with `type`",
+        )),
     }
 }
 

@@ -34,7 +34,9 @@ pub(crate) fn part(value: &Value, at: &str) -> Result<Part, FormatError> {
             };
             picture(address, pointer).map(Part::Picture)
         }
-        Some("input_image" | "image") => Ok(block(value, at)?.map_or_else(|| Part::Other(value.clone()), Part::Picture)),
+        Some("input_image" | "image") => {
+            Ok(block(value, at).map_or_else(|| Part::Other(value.clone()), Part::Picture))
+        }
         Some(_) => Ok(Part::Other(value.clone())),
         None => Err(FormatError::Shape {
             pointer: at.into(),
@@ -45,25 +47,25 @@ pub(crate) fn part(value: &Value, at: &str) -> Result<Part, FormatError> {
 }
 
 /// A picture block: `image_url` of Responses, the keys of Hugging Face chat templates, or a `source` as Anthropic and others have it.
-/// None where it names no address (an uploaded file, a bare placeholder).
-fn block(value: &Value, at: &str) -> Result<Option<Picture>, FormatError> {
-    const PLACES: [&str; 9] = [
+/// None where it names no address that is opened (an uploaded file, a URL, a bare placeholder).
+fn block(value: &Value, at: &str) -> Option<Picture> {
+    const ADDRESSES: [&str; 6] = [
         "/image_url",
         "/image_url/url",
         "/image",
         "/path",
         "/url",
-        "/base64",
-        "/data",
-        "/source/data",
         "/source/path",
     ];
-    for place in PLACES {
-        if let Some(Value::String(address)) = value.pointer(place) {
-            return picture(address, format!("{at}{place}")).map(Some);
-        }
-    }
-    Ok(None)
+    const ENCODED: [&str; 3] = ["/base64", "/data", "/source/data"];
+    let string = |place: &'static str| Some((place, value.pointer(place)?.as_str()?));
+    let address = ADDRESSES.into_iter().find_map(string);
+    let encoded = || {
+        let found = ENCODED.into_iter().find_map(string);
+        found.filter(|(_, text)| text.starts_with("data:") || raw_base64(text).is_some())
+    };
+    let (place, text) = address.or_else(encoded)?;
+    picture(text, format!("{at}{place}")).ok()
 }
 
 /// First base64 characters of the picture formats, with their media types.
@@ -83,9 +85,16 @@ pub(crate) fn raw_base64(address: &str) -> Option<String> {
     if address.len() < SHORTEST {
         return None;
     }
-    let kind = HEADS.iter().find(|(head, _)| address.starts_with(head)).map(|(_, kind)| *kind)?;
-    let base64 = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'\n' | b'\r');
-    address.bytes().all(base64).then(|| format!("data:{kind};base64,{address}"))
+    let kind = HEADS
+        .iter()
+        .find(|(head, _)| address.starts_with(head))
+        .map(|(_, kind)| *kind)?;
+    let base64 =
+        |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'\n' | b'\r');
+    address
+        .bytes()
+        .all(base64)
+        .then(|| format!("data:{kind};base64,{address}"))
 }
 
 #[cfg(test)]
@@ -95,8 +104,16 @@ mod tests {
     #[test]
     fn only_what_begins_like_a_picture_is_raw_base64() {
         let png = format!("iVBORw0KGgo{}==", "A".repeat(80));
-        assert_eq!(raw_base64(&png), Some(format!("data:image/png;base64,{png}")));
-        for path in ["iVBORw0KGgo", "/9j/photo.jpg", &"a/".repeat(60), &format!("{png}.png")] {
+        assert_eq!(
+            raw_base64(&png),
+            Some(format!("data:image/png;base64,{png}"))
+        );
+        for path in [
+            "iVBORw0KGgo",
+            "/9j/photo.jpg",
+            &"a/".repeat(60),
+            &format!("{png}.png"),
+        ] {
             assert_eq!(raw_base64(path), None, "{path}");
         }
     }

@@ -59,7 +59,11 @@ fn add(found: &mut Option<Reasoning>, text: &str, places: Vec<Place>) {
 fn plain(details: &[Value], at: &str) -> Option<(String, Vec<Place>)> {
     let (mut text, mut places) = (String::new(), Vec::new());
     for (index, entry) in details.iter().enumerate() {
-        let set = |key: &str| entry.get(key).is_some_and(|v| !v.is_null() && v.as_str() != Some(""));
+        let set = |key: &str| {
+            entry
+                .get(key)
+                .is_some_and(|v| !v.is_null() && v.as_str() != Some(""))
+        };
         if entry.get("type")? != "reasoning.text" || set("signature") || set("data") {
             return None;
         }

@@ -35,7 +35,9 @@ fn statements(code: &str) -> impl Iterator<Item = &str> {
             }
         };
     }
-    starts.into_iter().filter_map(move |start| code.get(start..))
+    starts
+        .into_iter()
+        .filter_map(move |start| code.get(start..))
 }
 
 /// Bytes of the string literal that `text` begins with.
@@ -59,7 +61,9 @@ fn string_end(text: &str) -> Option<usize> {
 }
 
 fn quote_of(text: &str) -> Option<&'static str> {
-    ["\"\"\"", "'''", "\"", "'"].into_iter().find(|q| text.starts_with(q))
+    ["\"\"\"", "'''", "\"", "'"]
+        .into_iter()
+        .find(|q| text.starts_with(q))
 }
 
 fn call(statement: &str) -> Option<ToolCall> {
@@ -113,7 +117,10 @@ impl<'a> Parser<'a> {
     fn space(&mut self) {
         self.rest = self.rest.trim_start();
         while let Some(comment) = self.rest.strip_prefix('#') {
-            self.rest = comment.split_once('\n').map_or("", |(_, rest)| rest).trim_start();
+            self.rest = comment
+                .split_once('\n')
+                .map_or("", |(_, rest)| rest)
+                .trim_start();
         }
     }
 
@@ -123,7 +130,9 @@ impl<'a> Parser<'a> {
     }
 
     fn name(&mut self) -> Option<&'a str> {
-        let end = self.rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'));
+        let end = self
+            .rest
+            .find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'));
         let (name, rest) = self.rest.split_at_checked(end.unwrap_or(self.rest.len()))?;
         let first = name.chars().next()?;
         if first.is_numeric() || first == '.' {
@@ -150,7 +159,9 @@ impl<'a> Parser<'a> {
     fn literal(&mut self) -> Option<Value> {
         match self.rest.chars().next()? {
             '"' | '\'' => self.strings().map(Value::String),
-            'r' | 'R' if quote_of(self.rest.get(1..)?).is_some() => self.strings().map(Value::String),
+            'r' | 'R' if quote_of(self.rest.get(1..)?).is_some() => {
+                self.strings().map(Value::String)
+            }
             '[' => self.items("[", "]"),
             '(' => self.items("(", ")"),
             '{' => self.dict(),
@@ -201,7 +212,9 @@ impl<'a> Parser<'a> {
     }
 
     fn number(&mut self) -> Option<Value> {
-        let end = self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || "+-._".contains(c)));
+        let end = self
+            .rest
+            .find(|c: char| !(c.is_ascii_alphanumeric() || "+-._".contains(c)));
         let (number, rest) = self.rest.split_at_checked(end.unwrap_or(self.rest.len()))?;
         let value = serde_json::from_str(&number.replace('_', "")).ok()?;
         self.rest = rest;
@@ -244,7 +257,10 @@ fn unescape(text: &str, out: &mut String) -> Option<()> {
             't' => '\t',
             'r' => '\r',
             kind @ ('x' | 'u' | 'U') => {
-                let count = [('x', 2), ('u', 4), ('U', 8)].into_iter().find(|(k, _)| *k == kind)?.1;
+                let count = [('x', 2), ('u', 4), ('U', 8)]
+                    .into_iter()
+                    .find(|(k, _)| *k == kind)?
+                    .1;
                 let digits: String = chars.by_ref().take(count).collect();
                 char::from_u32(u32::from_str_radix(&digits, 16).ok()?)?
             }
@@ -266,7 +282,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn names(code: &str) -> Vec<String> {
-        literal_calls(code).into_iter().map(|c| format!("{} {}", c.name, c.arguments)).collect()
+        literal_calls(code)
+            .into_iter()
+            .map(|c| format!("{} {}", c.name, c.arguments))
+            .collect()
     }
 
     #[test]
@@ -275,10 +294,16 @@ mod tests {
             names("x = 1\nsummarize_the_task(summary=\"a \\\"b\\\"\\n\" 'c')\nzoom(image, [1, 2])"),
             [r#"summarize_the_task {"summary":"a \"b\"\nc"}"#]
         );
-        assert_eq!(names("print(summarize_the_task('''it's\nthis'''))"), [r#"summarize_the_task {"summary":"it's\nthis"}"#]);
+        assert_eq!(
+            names("print(summarize_the_task('''it's\nthis'''))"),
+            [r#"summarize_the_task {"summary":"it's\nthis"}"#]
+        );
         assert_eq!(
             names("r = crop(box=(1, -2.5, 3e2, 4), ok=True, why=None, o={'a': r'\\n'})"),
-            [r#"crop {"box":[1,-2.5,3e2,4],"ok":true,"why":null,"o":{"a":"\\n"}}"#.replace("3e2", "300.0")]
+            [
+                r#"crop {"box":[1,-2.5,3e2,4],"ok":true,"why":null,"o":{"a":"\\n"}}"#
+                    .replace("3e2", "300.0")
+            ]
         );
     }
 

@@ -27,7 +27,10 @@ impl WireFormat for ReAct {
             return false;
         }
         let messages = root.get("messages").unwrap_or(root).as_array();
-        let own = messages.into_iter().flatten().filter(|m| m.get("role").is_some_and(|r| r == "assistant"));
+        let own = messages
+            .into_iter()
+            .flatten()
+            .filter(|m| m.get("role").is_some_and(|r| r == "assistant"));
         let mut any = false;
         for message in own {
             let has = |key: &str| message.get(key).is_some_and(|v| !v.is_null());
@@ -36,7 +39,10 @@ impl WireFormat for ReAct {
             }
             any |= message_texts(message).any(|text| {
                 let found = labels(text);
-                thought(&found).is_some() && found.iter().any(|l| matches!(l.word, Word::Action | Word::Answer))
+                thought(&found).is_some()
+                    && found
+                        .iter()
+                        .any(|l| matches!(l.word, Word::Action | Word::Answer))
             });
         }
         any
@@ -44,7 +50,11 @@ impl WireFormat for ReAct {
 
     fn read(&self, root: &Value) -> Result<Trajectory, FormatError> {
         let mut run = OpenAiChat.read(root)?;
-        for message in run.messages.iter_mut().filter(|m| m.role == Role::Assistant) {
+        for message in run
+            .messages
+            .iter_mut()
+            .filter(|m| m.role == Role::Assistant)
+        {
             mark(message);
         }
         Ok(run)
@@ -155,26 +165,40 @@ fn label(line: &str) -> Option<(Word, usize)> {
 
 /// The first thought with the start of the next label. What the model wrote behind an observation of its own is made up: no thought.
 fn thought(found: &[Label]) -> Option<(Label, Option<usize>)> {
-    let at = found.iter().position(|l| matches!(l.word, Word::Thought | Word::Observation))?;
+    let at = found
+        .iter()
+        .position(|l| matches!(l.word, Word::Thought | Word::Observation))?;
     let label = found.get(at).filter(|l| l.word == Word::Thought)?;
     Some((*label, found.get(at + 1).map(|l| l.start)))
 }
 
 /// Calls of the first action.
 fn actions(text: &str, found: &[Label]) -> Vec<ToolCall> {
-    let Some(at) = found.iter().position(|l| matches!(l.word, Word::Action | Word::Observation)) else {
+    let Some(at) = found
+        .iter()
+        .position(|l| matches!(l.word, Word::Action | Word::Observation))
+    else {
         return Vec::new();
     };
     let body = |at: usize| {
         let end = found.get(at + 1).map_or(text.len(), |l| l.start);
-        found.get(at).and_then(|l| text.get(l.body..end)).unwrap_or_default().trim()
+        found
+            .get(at)
+            .and_then(|l| text.get(l.body..end))
+            .unwrap_or_default()
+            .trim()
     };
     if found.get(at).is_none_or(|l| l.word != Word::Action) {
         return Vec::new();
     }
     let action = body(at);
     if found.get(at + 1).is_some_and(|l| l.word == Word::Input) {
-        return named(action.trim_matches(['`', '"', '*']), &Value::String(body(at + 1).to_owned())).into_iter().collect();
+        return named(
+            action.trim_matches(['`', '"', '*']),
+            &Value::String(body(at + 1).to_owned()),
+        )
+        .into_iter()
+        .collect();
     }
     if let Some(code) = fenced(action) {
         if let Some(calls) = json_calls(code) {
@@ -187,8 +211,11 @@ fn actions(text: &str, found: &[Label]) -> Vec<ToolCall> {
         };
         return std::iter::once(block).chain(literal_calls(code)).collect();
     }
-    let tagged = action.split_once("<tool_call>").and_then(|(_, rest)| rest.split("</tool_call>").next());
-    json_calls(tagged.unwrap_or(action).trim()).unwrap_or_else(|| literal_call(action).into_iter().collect())
+    let tagged = action
+        .split_once("<tool_call>")
+        .and_then(|(_, rest)| rest.split("</tool_call>").next());
+    json_calls(tagged.unwrap_or(action).trim())
+        .unwrap_or_else(|| literal_call(action).into_iter().collect())
 }
 
 /// The inside of the first fenced block.
@@ -211,7 +238,13 @@ fn json_calls(text: &str) -> Option<Vec<ToolCall>> {
             let first = |keys: &[&str]| keys.iter().find_map(|key| call.get(*key));
             let name = first(&["name", "API_name", "tool", "action"])?.as_str()?;
             let none = Value::Object(serde_json::Map::new());
-            let arguments = first(&["arguments", "args", "parameters", "API_params", "action_input"]);
+            let arguments = first(&[
+                "arguments",
+                "args",
+                "parameters",
+                "API_params",
+                "action_input",
+            ]);
             named(name, arguments.unwrap_or(&none))
         })
         .collect()
@@ -251,18 +284,36 @@ mod tests {
     #[test]
     fn labels_are_found_as_models_write_them() {
         let word = |line: &str| label(line).map(|(word, length)| (word, line[length..].to_owned()));
-        for line in ["THOUGHT 0: a", "# THOUGHT 12: a", "**Thought:** a", "Thought: a", "  THOUGHT : a", "**THOUGHT 1**: a"] {
+        for line in [
+            "THOUGHT 0: a",
+            "# THOUGHT 12: a",
+            "**Thought:** a",
+            "Thought: a",
+            "  THOUGHT : a",
+            "**THOUGHT 1**: a",
+        ] {
             assert_eq!(word(line), Some((Word::Thought, " a".into())), "{line}");
         }
         assert_eq!(word("Action Input: {}"), Some((Word::Input, " {}".into())));
         assert_eq!(word("FINAL ANSWER: b"), Some((Word::Answer, " b".into())));
-        for line in ["thought: a", "THOUGHTS: a", "THOUGHT", "A THOUGHT: a", "Thoughtful: a", "tHOUGHT: a", "THOUGHT 1 a"] {
+        for line in [
+            "thought: a",
+            "THOUGHTS: a",
+            "THOUGHT",
+            "A THOUGHT: a",
+            "Thoughtful: a",
+            "tHOUGHT: a",
+            "THOUGHT 1 a",
+        ] {
             assert_eq!(word(line), None, "{line}");
         }
     }
 
     #[test]
     fn a_text_loses_what_looks_like_a_label() {
-        assert_eq!(without_labels("Evidence:\nTask state: a\nANSWER: b\n```\nc"), "Evidence:\nTask state: a ANSWER: b ```\nc");
+        assert_eq!(
+            without_labels("Evidence:\nTask state: a\nANSWER: b\n```\nc"),
+            "Evidence:\nTask state: a ANSWER: b ```\nc"
+        );
     }
 }

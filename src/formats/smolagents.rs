@@ -4,7 +4,7 @@
 //! repeats the step's own output: those are copies, and an edit changes them all.
 //! Source: huggingface/smolagents `src/smolagents/memory.py`.
 
-use std::ops::Range;
+mod copies;
 
 use serde_json::{Value, json};
 
@@ -32,20 +32,32 @@ impl WireFormat for Smolagents {
     }
 
     fn detect(&self, root: &Value) -> bool {
-        let Some(steps) = steps(root).map(|(steps, _)| steps).filter(|s| !s.is_empty()) else {
+        let Some(steps) = steps(root)
+            .map(|(steps, _)| steps)
+            .filter(|s| !s.is_empty())
+        else {
             return false;
         };
         let has = |step: &Value, key: &str| step.get(key).is_some();
         let action = |s: &Value| has(s, "model_output") && has(s, "step_number");
         let plan = |s: &Value| has(s, "plan") && has(s, "model_output_message");
-        let known = |s: &Value| action(s) || plan(s) || has(s, "task") || has(s, "system_prompt") || has(s, "output");
+        let known = |s: &Value| {
+            action(s) || plan(s) || has(s, "task") || has(s, "system_prompt") || has(s, "output")
+        };
         let no_role = |s: &Value| s.is_object() && !has(s, "role");
-        steps.iter().all(|s| no_role(s) && known(s)) && steps.iter().any(|s| action(s) || plan(s) || has(s, "task_images"))
+        steps.iter().all(|s| no_role(s) && known(s))
+            && steps
+                .iter()
+                .any(|s| action(s) || plan(s) || has(s, "task_images"))
     }
 
     fn read(&self, root: &Value) -> Result<Trajectory, FormatError> {
         let Some((steps, at)) = steps(root) else {
-            return Err(shape("", root, "a list of smolagents steps, or an object with `steps`"));
+            return Err(shape(
+                "",
+                root,
+                "a list of smolagents steps, or an object with `steps`",
+            ));
         };
         if steps.is_empty() {
             return Err(FormatError::Empty { pointer: at.into() });
@@ -54,7 +66,7 @@ impl WireFormat for Smolagents {
         for (index, value) in steps.iter().enumerate() {
             step(value, &format!("{at}/{index}"), &mut run)?;
         }
-        copies(steps, at, &mut run);
+        copies::find(steps, at, &mut run);
         Ok(run)
     }
 }
@@ -62,7 +74,10 @@ impl WireFormat for Smolagents {
 fn steps(root: &Value) -> Option<(&Vec<Value>, &'static str)> {
     match root {
         Value::Array(steps) => Some((steps, "")),
-        other => other.get("steps").and_then(Value::as_array).map(|steps| (steps, "/steps")),
+        other => other
+            .get("steps")
+            .and_then(Value::as_array)
+            .map(|steps| (steps, "/steps")),
     }
 }
 
@@ -75,18 +90,30 @@ fn step(value: &Value, at: &str, run: &mut Trajectory) -> Result<(), FormatError
     if value.get("task").is_some() {
         let mut message = Message::user("");
         message.parts.clear();
-        message.parts.extend(string("task")?.map(|text| text_part(text, format!("{at}/task"))));
-        pictures(value.get("task_images"), &format!("{at}/task_images"), &mut message.parts)?;
+        message
+            .parts
+            .extend(string("task")?.map(|text| text_part(text, format!("{at}/task"))));
+        pictures(
+            value.get("task_images"),
+            &format!("{at}/task_images"),
+            &mut message.parts,
+        )?;
         message.content_is_list = true;
         run.messages.push(message);
     } else if value.get("plan").is_some() {
         let mut message = Message::user("");
         message.role = Role::Assistant;
-        message.parts = string("plan")?.map(|plan| plan_part(plan, format!("{at}/plan"))).into_iter().collect();
+        message.parts = string("plan")?
+            .map(|plan| plan_part(plan, format!("{at}/plan")))
+            .into_iter()
+            .collect();
         run.messages.push(message);
     } else if value.get("system_prompt").is_some() {
         let mut message = Message::system("");
-        message.parts = string("system_prompt")?.map(|t| text_part(t, format!("{at}/system_prompt"))).into_iter().collect();
+        message.parts = string("system_prompt")?
+            .map(|t| text_part(t, format!("{at}/system_prompt")))
+            .into_iter()
+            .collect();
         run.messages.push(message);
     } else if value.get("model_output").is_some() || value.get("step_number").is_some() {
         action(value, at, run)?;
@@ -125,7 +152,10 @@ fn trimmed(text: &str, pointer: String) -> (Text, usize) {
     let lead = text.len() - text.trim_start().len();
     let text = Text {
         text: text.trim().to_owned(),
-        place: Some(Place { pointer, range: 0..0 }),
+        place: Some(Place {
+            pointer,
+            range: 0..0,
+        }),
         ..Text::default()
     };
     (text, lead)
@@ -146,18 +176,30 @@ fn action(value: &Value, at: &str, run: &mut Trajectory) -> Result<(), FormatErr
     let code = value.get("code_action").and_then(Value::as_str);
     match value.get("model_output") {
         None | Some(Value::Null) => {}
-        Some(Value::String(output)) => message.parts.push(output_part(output, format!("{at}/model_output"), &message.calls)),
+        Some(Value::String(output)) => message.parts.push(output_part(
+            output,
+            format!("{at}/model_output"),
+            &message.calls,
+        )),
         Some(Value::Array(parts)) => {
             for (index, part) in parts.iter().enumerate() {
                 let pointer = format!("{at}/model_output/{index}/text");
-                message.parts.push(match part.get("text").and_then(Value::as_str) {
-                    Some(text) => output_part(text, pointer, &message.calls),
-                    None => Part::Other(part.clone()),
-                });
+                message
+                    .parts
+                    .push(match part.get("text").and_then(Value::as_str) {
+                        Some(text) => output_part(text, pointer, &message.calls),
+                        None => Part::Other(part.clone()),
+                    });
             }
             message.content_is_list = true;
         }
-        Some(other) => return Err(shape(&format!("{at}/model_output"), other, "a string, null or an array of parts")),
+        Some(other) => {
+            return Err(shape(
+                &format!("{at}/model_output"),
+                other,
+                "a string, null or an array of parts",
+            ));
+        }
     }
     if let Some(code) = code {
         // The code stands in the output; a call of the summary tool is found in it.
@@ -171,8 +213,15 @@ fn action(value: &Value, at: &str, run: &mut Trajectory) -> Result<(), FormatErr
         result.answers = message.calls.first().and_then(|call| call.id.clone());
     }
     run.messages.push(message);
-    pictures(value.get("observations_images"), &format!("{at}/observations_images"), &mut result.parts)?;
-    for (pointer, key) in [("/observations", "observations"), ("/error/message", "error/message")] {
+    pictures(
+        value.get("observations_images"),
+        &format!("{at}/observations_images"),
+        &mut result.parts,
+    )?;
+    for (pointer, key) in [
+        ("/observations", "observations"),
+        ("/error/message", "error/message"),
+    ] {
         match value.pointer(pointer) {
             None | Some(Value::Null) => {}
             Some(Value::String(text)) => result.parts.push(text_part(text, format!("{at}/{key}"))),
@@ -190,11 +239,15 @@ fn action(value: &Value, at: &str, run: &mut Trajectory) -> Result<(), FormatErr
 fn output_part(output: &str, pointer: String, calls: &[ToolCall]) -> Part {
     let (mut text, lead) = trimmed(output, pointer);
     let body = text.text.as_str();
-    if body.starts_with('{') && serde_json::from_str::<Value>(body).is_ok_and(|v| v.get("thought").is_some()) {
+    if body.starts_with('{')
+        && serde_json::from_str::<Value>(body).is_ok_and(|v| v.get("thought").is_some())
+    {
         text.thought = Some(0..body.len());
         text.frozen = Some(THOUGHT_IN_JSON);
     } else {
-        let label = ["Thought:", "THOUGHT:"].into_iter().find(|label| body.starts_with(label));
+        let label = ["Thought:", "THOUGHT:"]
+            .into_iter()
+            .find(|label| body.starts_with(label));
         let start = label.map_or(0, str::len);
         let end = code_start(body);
         // Without code, a call or a label there is nothing but an answer.
@@ -208,13 +261,17 @@ fn output_part(output: &str, pointer: String, calls: &[ToolCall]) -> Part {
 
 /// Where the code or the call begins: a code tag, a fence, or a label at a line start.
 fn code_start(text: &str) -> Option<usize> {
-    let marks = ["<code>", "```"].into_iter().filter_map(|mark| text.find(mark));
+    let marks = ["<code>", "```"]
+        .into_iter()
+        .filter_map(|mark| text.find(mark));
     let mut line_start = 0;
     let label = text.split_inclusive('\n').find_map(|line| {
         let start = line_start;
         line_start += line.len();
         let trimmed = line.trim_start();
-        let is_label = ["Code:", "Action:", "Calling tools:"].iter().any(|l| trimmed.starts_with(l));
+        let is_label = ["Code:", "Action:", "Calling tools:"]
+            .iter()
+            .any(|l| trimmed.starts_with(l));
         is_label.then_some(start)
     });
     marks.chain(label).min()
@@ -256,103 +313,15 @@ fn pictures(value: Option<&Value>, at: &str, parts: &mut Vec<Part>) -> Result<()
     };
     for (index, image) in images.iter().enumerate() {
         let pointer = format!("{at}/{index}");
-        let named = ["image", "path", "url"].iter().find_map(|key| image.get(*key)?.as_str());
-        let address = image.as_str().or(named).filter(|a| !a.starts_with("b'") && !a.starts_with("b\""));
+        let named = ["image", "path", "url"]
+            .iter()
+            .find_map(|key| image.get(*key)?.as_str());
+        let address = image
+            .as_str()
+            .or(named)
+            .filter(|a| !a.starts_with("b'") && !a.starts_with("b\""));
         let opened = address.and_then(|address| picture(address, pointer).ok());
         parts.push(opened.map_or_else(|| Part::Other(image.clone()), Part::Picture));
     }
     Ok(())
-}
-
-/// Finds the copies of every thought: in the step's own `model_output_message`, and in order in the `model_input_messages` of every later step.
-fn copies(steps: &[Value], at: &str, run: &mut Trajectory) {
-    let mut strings = Vec::new();
-    for (index, step) in steps.iter().enumerate() {
-        if let Some(Value::Array(messages)) = step.get("model_input_messages") {
-            let mut found = Vec::new();
-            for (m, message) in messages.iter().enumerate() {
-                let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
-                if role.to_ascii_lowercase().ends_with("assistant") {
-                    let content = message.get("content").unwrap_or(&Value::Null);
-                    collect(content, format!("{at}/{index}/model_input_messages/{m}/content"), &mut found);
-                }
-            }
-            strings.push((index, found));
-        }
-    }
-    for message in run.messages.iter_mut().filter(|m| m.role == Role::Assistant) {
-        for part in &mut message.parts {
-            let Part::Text(text) = part else { continue };
-            let own = text.place.as_ref().and_then(|p| step_of(&p.pointer, at));
-            let (Some(own), Some(thought)) = (own, text.thought.clone()) else { continue };
-            if text.text.get(thought.clone()).is_none_or(|t| t.trim().is_empty()) {
-                continue;
-            }
-            let mut outputs = Vec::new();
-            if let Some(output) = steps.get(own).and_then(|s| s.get("model_output_message")) {
-                collect(output, format!("{at}/{own}/model_output_message"), &mut outputs);
-            }
-            for string in &mut outputs {
-                text.copies.extend(string.take(&text.text, &thought));
-            }
-            for (_, found) in strings.iter_mut().filter(|(index, _)| *index > own) {
-                let place = found.iter_mut().find_map(|string| string.take(&text.text, &thought));
-                text.copies.extend(place);
-            }
-        }
-    }
-}
-
-/// The step that a pointer lies in.
-fn step_of(pointer: &str, at: &str) -> Option<usize> {
-    pointer.strip_prefix(at)?.split('/').nth(1)?.parse().ok()
-}
-
-/// A string that may hold copies, and how far it is used up: equal texts of two steps stand in it twice.
-struct Holder<'a> {
-    text: &'a str,
-    pointer: String,
-    used: usize,
-}
-
-impl Holder<'_> {
-    /// Where the thought stands in the next copy of `text`, or alone where no more than it is repeated.
-    fn take(&mut self, text: &str, thought: &Range<usize>) -> Option<Place> {
-        let rest = self.text.get(self.used..)?;
-        let whole = text.get(thought.clone())?;
-        let body = whole.trim();
-        let inner = thought.start + (whole.len() - whole.trim_start().len());
-        let start = match rest.find(text) {
-            Some(found) => self.used + found + inner,
-            None if rest.trim() == body => self.used + rest.find(body)?,
-            None => return None,
-        };
-        self.used = start + body.len();
-        Some(Place {
-            pointer: self.pointer.clone(),
-            range: start..self.used,
-        })
-    }
-}
-
-fn collect<'a>(value: &'a Value, pointer: String, out: &mut Vec<Holder<'a>>) {
-    match value {
-        Value::String(text) => out.push(Holder {
-            text,
-            pointer,
-            used: 0,
-        }),
-        Value::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
-                collect(item, format!("{pointer}/{index}"), out);
-            }
-        }
-        Value::Object(fields) => {
-            for (key, item) in fields {
-                let key = key.replace('~', "~0").replace('/', "~1");
-                collect(item, format!("{pointer}/{key}"), out);
-            }
-        }
-        _ => {}
-    }
 }

@@ -185,7 +185,8 @@ fn marked(message: usize, value: &Message, out: &mut Vec<Segment>) -> bool {
             any = true;
             // A label or anything else that stays keeps the text from becoming empty.
             let stays = |part: Option<&str>| part.is_some_and(|p| !p.trim().is_empty());
-            let may_be_empty = stays(text.text.get(..range.start)) || stays(text.text.get(range.end..));
+            let may_be_empty =
+                stays(text.text.get(..range.start)) || stays(text.text.get(range.end..));
             content_segment(
                 message,
                 part,

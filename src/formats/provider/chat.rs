@@ -14,7 +14,13 @@ pub(super) struct ChatMessage<'a> {
 
 impl<'a> ChatMessage<'a> {
     /// A violation at a place below this message.
-    pub(super) fn breaks(&self, provider: &'static str, rule: &'static str, below: &str, what: impl Into<String>) -> Violation {
+    pub(super) fn breaks(
+        &self,
+        provider: &'static str,
+        rule: &'static str,
+        below: &str,
+        what: impl Into<String>,
+    ) -> Violation {
         Violation {
             provider,
             rule,
@@ -25,7 +31,10 @@ impl<'a> ChatMessage<'a> {
     }
 
     fn list(&self, key: &str) -> &'a [Value] {
-        self.value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+        self.value
+            .get(key)
+            .and_then(Value::as_array)
+            .map_or(&[], Vec::as_slice)
     }
 
     /// Its calls in order.
@@ -42,8 +51,13 @@ impl<'a> ChatMessage<'a> {
     pub(super) fn texts(&self) -> impl Iterator<Item = (String, &'a str)> + use<'a> {
         let string = self.value.get("content").and_then(Value::as_str);
         let parts = self.parts().iter().enumerate();
-        let parts = parts.filter_map(|(i, part)| Some((format!("/content/{i}/text"), part.get("text")?.as_str()?)));
-        string.map(|text| ("/content".to_owned(), text)).into_iter().chain(parts)
+        let parts = parts.filter_map(|(i, part)| {
+            Some((format!("/content/{i}/text"), part.get("text")?.as_str()?))
+        });
+        string
+            .map(|text| ("/content".to_owned(), text))
+            .into_iter()
+            .chain(parts)
     }
 
     /// Whether a field is there and not null.
@@ -62,11 +76,19 @@ pub(super) fn messages(root: &Value) -> Vec<ChatMessage<'_>> {
         let value: &Value = value;
         (index, format!("{at}/{index}"), value)
     };
-    let all = list.as_array().into_iter().flatten().enumerate().map(message);
+    let all = list
+        .as_array()
+        .into_iter()
+        .flatten()
+        .enumerate()
+        .map(message);
     all.map(|(index, pointer, value)| ChatMessage {
         index,
         pointer,
-        role: value.get("role").and_then(Value::as_str).unwrap_or_default(),
+        role: value
+            .get("role")
+            .and_then(Value::as_str)
+            .unwrap_or_default(),
         value,
     })
     .collect()
@@ -93,22 +115,37 @@ pub(super) fn pairing(provider: &'static str, root: &Value) -> Vec<Violation> {
             "assistant" => {
                 unanswered(provider, &waiting, &mut out);
                 (waiting, between) = (calls(message), None);
-                function = message.value.pointer("/function_call/name").and_then(Value::as_str);
+                function = message
+                    .value
+                    .pointer("/function_call/name")
+                    .and_then(Value::as_str);
                 for (at, call) in waiting.iter().enumerate() {
                     if call.id.is_some() && waiting.iter().take(at).any(|c| c.id == call.id) {
                         let id = call.id.unwrap_or_default();
-                        let what = format!("found the id `{id}` a second time in one message, expected ids of their own");
-                        out.push(message.breaks(provider, "repeated_call_id", &format!("/tool_calls/{at}/id"), what));
+                        let what = format!(
+                            "found the id `{id}` a second time in one message, expected ids of their own"
+                        );
+                        out.push(message.breaks(
+                            provider,
+                            "repeated_call_id",
+                            &format!("/tool_calls/{at}/id"),
+                            what,
+                        ));
                     }
                 }
             }
             "tool" => {
                 let id = message.value.get("tool_call_id").and_then(Value::as_str);
-                match waiting.iter_mut().find(|w| !w.answered && (id.is_none() || w.id == id)) {
+                match waiting
+                    .iter_mut()
+                    .find(|w| !w.answered && (id.is_none() || w.id == id))
+                {
                     Some(call) => {
                         call.answered = true;
                         if let Some(role) = between.take() {
-                            let what = format!("found a {role} message between the call and this result, expected the result right behind its call");
+                            let what = format!(
+                                "found a {role} message between the call and this result, expected the result right behind its call"
+                            );
                             out.push(message.breaks(provider, "result_apart_from_call", "", what));
                         }
                     }
@@ -117,16 +154,26 @@ pub(super) fn pairing(provider: &'static str, root: &Value) -> Vec<Violation> {
                         let known = waiting.iter().any(|w| w.id == Some(id));
                         let what = match known {
                             true => format!("found a second result for call `{id}`, expected one"),
-                            false => format!("found a result for `{id}`, expected it behind the assistant message with that call"),
+                            false => format!(
+                                "found a result for `{id}`, expected it behind the assistant message with that call"
+                            ),
                         };
-                        out.push(message.breaks(provider, "result_without_call", "/tool_call_id", what));
+                        out.push(message.breaks(
+                            provider,
+                            "result_without_call",
+                            "/tool_call_id",
+                            what,
+                        ));
                     }
                 }
             }
             "function" => {
                 let name = message.value.get("name").and_then(Value::as_str);
                 if function.take().is_none_or(|called| name != Some(called)) {
-                    let what = format!("found a result of `{}`, expected it behind a `function_call` of that name", name.unwrap_or("(no name)"));
+                    let what = format!(
+                        "found a result of `{}`, expected it behind a `function_call` of that name",
+                        name.unwrap_or("(no name)")
+                    );
                     out.push(message.breaks(provider, "result_without_call", "/name", what));
                 }
             }
@@ -156,8 +203,15 @@ fn calls<'a>(message: &'a ChatMessage<'a>) -> Vec<Waiting<'a>> {
 fn unanswered(provider: &'static str, waiting: &[Waiting<'_>], out: &mut Vec<Violation>) {
     for call in waiting.iter().filter(|w| !w.answered) {
         let id = call.id.unwrap_or("(no id)");
-        let what = format!("found no result for call `{id}`, expected a tool message with it right behind");
-        out.push(call.message.breaks(provider, "call_without_result", &format!("/tool_calls/{}", call.at), what));
+        let what = format!(
+            "found no result for call `{id}`, expected a tool message with it right behind"
+        );
+        out.push(call.message.breaks(
+            provider,
+            "call_without_result",
+            &format!("/tool_calls/{}", call.at),
+            what,
+        ));
     }
 }
 
@@ -167,12 +221,27 @@ pub(super) fn emptiness(provider: &'static str, root: &Value) -> Vec<Violation> 
     for message in messages(root) {
         for (below, text) in message.texts() {
             if text.is_empty() && below != "/content" {
-                out.push(message.breaks(provider, "empty_text_part", &below, "found an empty text part, expected text"));
+                out.push(message.breaks(
+                    provider,
+                    "empty_text_part",
+                    &below,
+                    "found an empty text part, expected text",
+                ));
             }
         }
-        let calls = !message.calls().is_empty() || ["function_call", "refusal", "audio"].iter().any(|key| message.has(key));
-        let other = message.parts().iter().any(|part| part.get("text").is_none());
-        if message.role != "assistant" || calls || other || message.texts().any(|(_, text)| !text.trim().is_empty()) {
+        let calls = !message.calls().is_empty()
+            || ["function_call", "refusal", "audio"]
+                .iter()
+                .any(|key| message.has(key));
+        let other = message
+            .parts()
+            .iter()
+            .any(|part| part.get("text").is_none());
+        if message.role != "assistant"
+            || calls
+            || other
+            || message.texts().any(|(_, text)| !text.trim().is_empty())
+        {
             continue;
         }
         let thinks = ["reasoning_content", "reasoning"].iter().any(|key| {

@@ -34,12 +34,24 @@ impl Provider for DeepSeek {
                             Some(_) => "another value",
                             None => "no such key",
                         };
-                        let what = format!("found {found} beside tool calls of a run with reasoning, expected a string, which may be empty");
-                        out.push(message.breaks(NAME, "reasoning_key_missing", "/reasoning_content", what));
+                        let what = format!(
+                            "found {found} beside tool calls of a run with reasoning, expected a string, which may be empty"
+                        );
+                        out.push(message.breaks(
+                            NAME,
+                            "reasoning_key_missing",
+                            "/reasoning_content",
+                            what,
+                        ));
                     }
                     Some((name, ".")) => {
                         let below = format!("/{name}");
-                        out.push(message.breaks(NAME, "reasoning_placeholder", &below, "found `.`, expected reasoning or an empty string"));
+                        out.push(message.breaks(
+                            NAME,
+                            "reasoning_placeholder",
+                            &below,
+                            "found `.`, expected reasoning or an empty string",
+                        ));
                     }
                     Some(_) => {}
                 }
@@ -53,13 +65,19 @@ impl Provider for DeepSeek {
 /// The reasoning key of a message, by its old or its new name, where it holds a string.
 fn key<'a>(message: &ChatMessage<'a>) -> Option<(&'static str, &'a str)> {
     let value = message.value;
-    ["reasoning_content", "reasoning"].into_iter().find_map(|name| Some((name, value.get(name)?.as_str()?)))
+    ["reasoning_content", "reasoning"]
+        .into_iter()
+        .find_map(|name| Some((name, value.get(name)?.as_str()?)))
 }
 
 /// What the request itself says about thinking.
 fn thinking(root: &Value) -> Option<bool> {
-    let kind = root.pointer("/thinking/type").or_else(|| root.pointer("/extra_body/thinking/type"));
-    let switch = root.pointer("/chat_template_kwargs/enable_thinking").or_else(|| root.get("enable_thinking"));
+    let kind = root
+        .pointer("/thinking/type")
+        .or_else(|| root.pointer("/extra_body/thinking/type"));
+    let switch = root
+        .pointer("/chat_template_kwargs/enable_thinking")
+        .or_else(|| root.get("enable_thinking"));
     match kind.and_then(Value::as_str) {
         Some("disabled") => Some(false),
         Some("enabled") => Some(true),

@@ -27,8 +27,16 @@ impl Provider for OpenAi {
                 for (at, part) in message.parts().iter().enumerate() {
                     let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
                     if matches!(kind, "image_url" | "input_image" | "image") {
-                        let what = format!("found a picture in a message of role `{}`, expected pictures in user messages only", message.role);
-                        out.push(message.breaks(NAME, "picture_outside_user", &format!("/content/{at}"), what));
+                        let what = format!(
+                            "found a picture in a message of role `{}`, expected pictures in user messages only",
+                            message.role
+                        );
+                        out.push(message.breaks(
+                            NAME,
+                            "picture_outside_user",
+                            &format!("/content/{at}"),
+                            what,
+                        ));
                     }
                 }
             }
@@ -36,7 +44,12 @@ impl Provider for OpenAi {
                 let arguments = call.pointer("/function/arguments");
                 if arguments.is_some_and(|a| !a.is_string()) {
                     let below = format!("/tool_calls/{at}/function/arguments");
-                    out.push(message.breaks(NAME, "arguments_not_a_string", &below, "found another value, expected a string of JSON"));
+                    out.push(message.breaks(
+                        NAME,
+                        "arguments_not_a_string",
+                        &below,
+                        "found another value, expected a string of JSON",
+                    ));
                 }
             }
         }

@@ -14,7 +14,12 @@ pub struct Qwen;
 const NAME: &str = "qwen";
 
 /// Tokens that stand for pixels.
-const PICTURE_TOKENS: [&str; 4] = ["<|image_pad|>", "<|video_pad|>", "<|vision_start|>", "<|vision_end|>"];
+const PICTURE_TOKENS: [&str; 4] = [
+    "<|image_pad|>",
+    "<|video_pad|>",
+    "<|vision_start|>",
+    "<|vision_end|>",
+];
 
 /// Tokens that begin and end messages.
 const MESSAGE_TOKENS: [&str; 2] = ["<|im_start|>", "<|im_end|>"];
@@ -35,7 +40,9 @@ impl Provider for Qwen {
             for (at, call) in message.calls().iter().enumerate() {
                 let below = format!("/tool_calls/{at}/function/arguments");
                 let arguments = call.pointer("/function/arguments").and_then(Value::as_str);
-                if arguments.is_some_and(|a| serde_json::from_str::<serde::de::IgnoredAny>(a).is_err()) {
+                if arguments
+                    .is_some_and(|a| serde_json::from_str::<serde::de::IgnoredAny>(a).is_err())
+                {
                     let what = "found text that is not JSON, which the template writes into the call's JSON as it is; expected JSON";
                     out.push(message.breaks(NAME, "arguments_not_json", &below, what));
                 }
@@ -48,15 +55,22 @@ impl Provider for Qwen {
 
 /// Special tokens in text become the real ones when the prompt is encoded.
 fn tokens(message: &ChatMessage<'_>, out: &mut Vec<Violation>) {
-    let reasoning = message.value.get("reasoning_content").and_then(Value::as_str);
+    let reasoning = message
+        .value
+        .get("reasoning_content")
+        .and_then(Value::as_str);
     let reasoning = reasoning.map(|text| ("/reasoning_content".to_owned(), text));
     for (below, text) in message.texts().chain(reasoning) {
         if let Some(token) = PICTURE_TOKENS.iter().find(|token| text.contains(**token)) {
-            let what = format!("found `{token}` in a text, where it counts as a picture; expected as many picture tokens as pictures");
+            let what = format!(
+                "found `{token}` in a text, where it counts as a picture; expected as many picture tokens as pictures"
+            );
             out.push(message.breaks(NAME, "picture_token_in_text", &below, what));
         }
         if let Some(token) = MESSAGE_TOKENS.iter().find(|token| text.contains(**token)) {
-            let what = format!("found `{token}` in a text, where it ends or begins a message; expected text without it");
+            let what = format!(
+                "found `{token}` in a text, where it ends or begins a message; expected text without it"
+            );
             out.push(message.breaks(NAME, "message_token_in_text", &below, what));
         }
     }
@@ -69,8 +83,14 @@ fn shown(message: &ChatMessage<'_>, out: &mut Vec<Violation>) {
         "user" | "assistant" | "tool" => {}
         "system" if first => {}
         role => {
-            let place = if role == "system" { " behind the first message" } else { "" };
-            let what = format!("found role `{role}`{place}, which the template leaves out; expected user, assistant, tool, or system first");
+            let place = if role == "system" {
+                " behind the first message"
+            } else {
+                ""
+            };
+            let what = format!(
+                "found role `{role}`{place}, which the template leaves out; expected user, assistant, tool, or system first"
+            );
             out.push(message.breaks(NAME, "message_not_shown", "/role", what));
         }
     }
@@ -78,15 +98,29 @@ fn shown(message: &ChatMessage<'_>, out: &mut Vec<Violation>) {
         for (at, part) in message.parts().iter().enumerate() {
             let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
             if matches!(kind, "image_url" | "input_image" | "image" | "video") {
-                let what = format!("found a picture in a message of role `{}`, which the template leaves out; expected it in a user or tool message", message.role);
-                out.push(message.breaks(NAME, "picture_not_shown", &format!("/content/{at}"), what));
+                let what = format!(
+                    "found a picture in a message of role `{}`, which the template leaves out; expected it in a user or tool message",
+                    message.role
+                );
+                out.push(message.breaks(
+                    NAME,
+                    "picture_not_shown",
+                    &format!("/content/{at}"),
+                    what,
+                ));
             }
         }
     }
     // The template takes what stands behind the last closing tag for the answer.
-    let own_field = message.value.get("reasoning_content").is_some_and(Value::is_string);
+    let own_field = message
+        .value
+        .get("reasoning_content")
+        .is_some_and(Value::is_string);
     if message.role == "assistant" && !own_field {
-        for (below, text) in message.texts().filter(|(_, text)| text.matches("</think>").count() > 1) {
+        for (below, text) in message
+            .texts()
+            .filter(|(_, text)| text.matches("</think>").count() > 1)
+        {
             let lost = text.split("</think>").nth(1).unwrap_or_default().trim();
             if !lost.is_empty() {
                 let what = "found `</think>` more than once; the template leaves out what stands between, expected one";
