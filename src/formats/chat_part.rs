@@ -35,7 +35,7 @@ pub(crate) fn part(value: &Value, at: &str) -> Result<Part, FormatError> {
             picture(address, pointer).map(Part::Picture)
         }
         Some("input_image" | "image") => {
-            Ok(block(value, at)?.map_or_else(|| Part::Other(value.clone()), Part::Picture))
+            Ok(block(value, at).map_or_else(|| Part::Other(value.clone()), Part::Picture))
         }
         Some(_) => Ok(Part::Other(value.clone())),
         None => Err(FormatError::Shape {
@@ -47,25 +47,25 @@ pub(crate) fn part(value: &Value, at: &str) -> Result<Part, FormatError> {
 }
 
 /// A picture block: `image_url` of Responses, the keys of Hugging Face chat templates, or a `source` as Anthropic and others have it.
-/// None where it names no address (an uploaded file, a bare placeholder).
-fn block(value: &Value, at: &str) -> Result<Option<Picture>, FormatError> {
-    const PLACES: [&str; 9] = [
+/// None where it names no address that is opened (an uploaded file, a URL, a bare placeholder).
+fn block(value: &Value, at: &str) -> Option<Picture> {
+    const ADDRESSES: [&str; 6] = [
         "/image_url",
         "/image_url/url",
         "/image",
         "/path",
         "/url",
-        "/base64",
-        "/data",
-        "/source/data",
         "/source/path",
     ];
-    for place in PLACES {
-        if let Some(Value::String(address)) = value.pointer(place) {
-            return picture(address, format!("{at}{place}")).map(Some);
-        }
-    }
-    Ok(None)
+    const ENCODED: [&str; 3] = ["/base64", "/data", "/source/data"];
+    let string = |place: &'static str| Some((place, value.pointer(place)?.as_str()?));
+    let address = ADDRESSES.into_iter().find_map(string);
+    let encoded = || {
+        let found = ENCODED.into_iter().find_map(string);
+        found.filter(|(_, text)| text.starts_with("data:") || raw_base64(text).is_some())
+    };
+    let (place, text) = address.or_else(encoded)?;
+    picture(text, format!("{at}{place}")).ok()
 }
 
 /// First base64 characters of the picture formats, with their media types.
