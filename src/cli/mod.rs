@@ -7,9 +7,11 @@ mod compression;
 mod doctor;
 #[cfg(feature = "engine")]
 mod explain;
+#[cfg_attr(not(feature = "engine"), allow(dead_code))]
 mod input;
 #[cfg(feature = "engine")]
 mod options;
+#[cfg_attr(not(feature = "engine"), allow(dead_code))]
 mod output;
 #[cfg(feature = "engine")]
 mod prune;

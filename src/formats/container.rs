@@ -1,6 +1,6 @@
 //! How do runs lie in a file: one, one a line, or one an element of an array? Told from the content; the name only says whether lines are to be expected.
 
-use std::io::{self, BufRead, Chain, Cursor, Read};
+use std::io::{self, BufRead, Read};
 use std::path::Path;
 
 use serde_json::Value;
@@ -12,8 +12,39 @@ use super::{Container, FORMATS};
 const SAMPLE_LINES: usize = 64;
 const SAMPLE_BYTES: usize = 8 << 20;
 
-/// A reader that begins with the bytes that were looked at.
-pub type Replayed<R> = Chain<Cursor<Vec<u8>>, R>;
+/// A reader that begins with the bytes that were looked at, and lets go of them when they have been read.
+pub struct Replayed<R> {
+    seen: Vec<u8>,
+    at: usize,
+    rest: R,
+}
+
+impl<R: BufRead> BufRead for Replayed<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        match self.seen.get(self.at..) {
+            Some(left) if !left.is_empty() => Ok(left),
+            _ => self.rest.fill_buf(),
+        }
+    }
+
+    fn consume(&mut self, count: usize) {
+        if self.at >= self.seen.len() {
+            return self.rest.consume(count);
+        }
+        self.at += count;
+        if self.at >= self.seen.len() {
+            (self.seen, self.at) = (Vec::new(), 0);
+        }
+    }
+}
+
+impl<R: BufRead> Read for Replayed<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let count = self.fill_buf()?.read(out)?;
+        self.consume(count);
+        Ok(count)
+    }
+}
 
 /// The container of what `reader` holds, and a reader that gives all of it. `path` is the name without a suffix of compression; `forced` names the
 /// format where it is not to be told from the content. A file of lines is streamed: a few lines are read here. Anything else is read whole.
@@ -70,7 +101,12 @@ pub fn detect<R: BufRead>(
             whole(&seen, forced)
         }
     };
-    Ok((container, Cursor::new(seen).chain(reader)))
+    let replayed = Replayed {
+        seen,
+        at: 0,
+        rest: reader,
+    };
+    Ok((container, replayed))
 }
 
 /// A text that is to be read as a whole.
