@@ -272,6 +272,7 @@ impl Trajectory {
     }
 
     /// Puts `text` at a place of [`Trajectory::template_messages`]; false if there is no such place.
+    #[cfg_attr(not(feature = "engine"), allow(dead_code))]
     pub(crate) fn replace(&mut self, place: &Place, text: &str) -> bool {
         let mut steps = place.pointer.split('/').skip(2);
         let message = steps
