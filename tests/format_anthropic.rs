@@ -4,8 +4,7 @@
 #[path = "common/checked.rs"]
 mod checked;
 mod common;
-#[path = "common/prune.rs"]
-mod prune;
+use common::prune;
 
 use checked::{all_ways, broken, data, frozen, rules};
 use common::{spell, text};

@@ -2,8 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
-#[path = "common/prune.rs"]
-mod prune;
+use common::prune;
 
 use common::{spell, text};
 use proptest::prelude::*;

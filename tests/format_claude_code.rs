@@ -4,8 +4,7 @@
 #[path = "common/checked.rs"]
 mod checked;
 mod common;
-#[path = "common/prune.rs"]
-mod prune;
+use common::prune;
 
 use std::io::Write;
 
@@ -150,8 +149,9 @@ fn a_session_file_is_one_record_and_other_lines_are_runs() {
             .tempfile()
             .unwrap();
         file.write_all(text.as_bytes()).unwrap();
-        let named = detect(Some(file.path()), || unreachable!()).unwrap();
-        assert_eq!(named, detect(None, || Ok(text.into())).unwrap(), "{text}");
+        let of = |path| detect(path, None, text.as_bytes()).unwrap().0;
+        let named = of(Some(file.path()));
+        assert_eq!(named, of(None), "{text}");
         named
     };
     let session = data("claude_code/session.jsonl");
@@ -166,7 +166,10 @@ fn a_session_file_is_one_record_and_other_lines_are_runs() {
     let records: Vec<_> = Records::new(session.as_bytes(), Container::Json)
         .map(Result::unwrap)
         .collect();
-    assert_eq!((records.len(), &records[0].text), (1, &session));
+    assert_eq!(
+        (records.len(), records[0].text().unwrap()),
+        (1, session.as_str())
+    );
 }
 
 #[test]

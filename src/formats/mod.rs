@@ -127,7 +127,9 @@ pub fn parse(text: &str) -> Result<Value, FormatError> {
                 _ if is_blank(line) => {}
                 Ok(value) => values.push(value),
                 // Behind a line that is a value of its own, the line that is none is what is wrong.
-                Err(error) if !values.is_empty() => return Err(not_json(line, &error, Some(number + 1))),
+                Err(error) if !values.is_empty() => {
+                    return Err(not_json(line, &error, Some(number + 1)));
+                }
                 Err(_) => break,
             }
         }

@@ -113,13 +113,16 @@ impl Record {
     }
 }
 
+/// Bytes of an element of an array with what belongs to it, and bytes of its text.
+type Element = (Range<usize>, Range<usize>);
+
 /// Records of a reader in order; lines are streamed. Errors: reading.
 pub struct Records<R> {
     reader: R,
     container: Container,
     line: usize,
     /// Elements still to come, last first, of a text that has been read.
-    elements: Option<(Vec<u8>, Vec<(Range<usize>, Range<usize>)>)>,
+    elements: Option<(Vec<u8>, Vec<Element>)>,
     done: bool,
 }
 
