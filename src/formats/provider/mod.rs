@@ -2,6 +2,7 @@
 
 mod langchain;
 mod llama_factory;
+mod qwen_agent;
 mod responses;
 
 use serde_json::Value;
@@ -11,6 +12,7 @@ use crate::trajectory::Trajectory;
 
 pub use langchain::LangChainCore;
 pub use llama_factory::LlamaFactoryLoader;
+pub use qwen_agent::QwenAgentLibrary;
 pub use responses::Responses;
 
 /// A rule that a history breaks.
@@ -41,7 +43,12 @@ pub trait Provider: Send + Sync {
 }
 
 /// Every provider whose rules are known.
-pub const PROVIDERS: &[&dyn Provider] = &[&Responses, &LlamaFactoryLoader, &LangChainCore];
+pub const PROVIDERS: &[&dyn Provider] = &[
+    &Responses,
+    &LlamaFactoryLoader,
+    &LangChainCore,
+    &QwenAgentLibrary,
+];
 
 /// The providers whose rules a record of `format` has to obey: the one called `name`, or all that are known for the format
 /// (`strict`, and without a name).
