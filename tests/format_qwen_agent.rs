@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::format::{error, every_way, files};
+use common::format::{error, every_way, files, rules, violations};
 use common::prune::read;
 use common::{spell, text};
 use proptest::prelude::*;
@@ -99,6 +99,54 @@ fn no_message_is_dropped_or_left_empty() {
                 );
             }
         }
+    }
+}
+
+#[test]
+fn each_rule_is_told_with_message_and_path() {
+    let sound = || {
+        json!([{"role": "system", "content": "s"}, {"role": "user", "content": [{"text": "q"}]}, {"role": "assistant", "content": "", "reasoning_content": "r"},
+            {"role": "assistant", "content": "", "function_call": {"name": "f", "arguments": "{}"}, "extra": {"function_id": "1"}},
+            {"role": "assistant", "content": "", "function_call": {"name": "f", "arguments": "{}"}, "extra": {"function_id": "2"}},
+            {"role": "function", "name": "f", "content": "r", "extra": {"function_id": "1"}},
+            {"role": "function", "name": "f", "content": "r", "extra": {"function_id": "2"}},
+            {"role": "assistant", "content": "a"}])
+    };
+    for (_, text) in files(FORMAT)
+        .into_iter()
+        .chain([(String::new(), sound().to_string())])
+    {
+        assert_eq!(rules(&text), [""; 0]);
+    }
+    type Break = fn(&mut Vec<Value>);
+    let cases: [(&str, usize, &str, Break); 7] = [
+        ("system_first", 5, "/7/role", |m| {
+            m[7]["role"] = "system".into()
+        }),
+        ("user_first", 0, "/0/role", |m| drop(m.drain(..2))),
+        ("result_without_call", 5, "/7", |m| {
+            m.insert(7, m[6].clone())
+        }),
+        ("result_order", 3, "/5/extra/function_id", |m| m.swap(5, 6)),
+        ("result_order", 3, "/5/name", |m| m[5]["name"] = "g".into()),
+        ("call_without_result", 2, "/4/function_call", |m| {
+            drop(m.remove(6))
+        }),
+        ("empty_message", 5, "/7/content", |m| {
+            m[7]["content"] = " ".into()
+        }),
+    ];
+    for (rule, message, path, change) in cases {
+        let mut history = sound();
+        change(history.as_array_mut().unwrap());
+        let found = violations(&history.to_string());
+        let one = found.iter().find(|v| v.rule == rule && v.path == path);
+        let one = one.unwrap_or_else(|| panic!("{rule} at {path} is not in {found:?}"));
+        assert_eq!(
+            (one.provider, one.message),
+            (FORMAT, Some(message)),
+            "{rule}"
+        );
     }
 }
 

@@ -203,7 +203,8 @@ proptest! {
         turns in prop::collection::vec((0usize..3, any::<bool>(), text(), "[a-z ]{60,90}"), 1..5),
         mut seed in any::<u64>(),
     ) {
-        prop_assume!(turns.iter().all(|(_, _, odd, _)| !odd.contains("think>") && !odd.trim_start().starts_with("Evidence")));
+        // Tags of its own would end the thought earlier.
+        let turns: Vec<_> = turns.into_iter().map(|(shape, slot, odd, long)| (shape, slot, odd.replace("think>", "think"), long)).collect();
         let (mut list, mut images) = (Vec::new(), Vec::new());
         for (shape, slot, odd, long) in &turns {
             let image = if *slot { "<image>" } else { "" };

@@ -22,7 +22,7 @@ impl WireFormat for QwenAgent {
     }
 
     fn providers(&self) -> &[&'static str] {
-        &["qwen"]
+        &["qwen-agent"]
     }
 
     fn detect(&self, root: &Value) -> bool {
@@ -47,7 +47,7 @@ impl WireFormat for QwenAgent {
 }
 
 /// Where the list of messages stands, and the list.
-fn list(root: &Value) -> Option<(&'static str, &Vec<Value>)> {
+pub(crate) fn list(root: &Value) -> Option<(&'static str, &Vec<Value>)> {
     match root {
         Value::Array(messages) => Some(("", messages)),
         _ => Some(("/messages", root.get("messages")?.as_array()?)),
@@ -123,16 +123,33 @@ fn read(root: &Value) -> Result<Trajectory, FormatError> {
                 }
             }
         }
-        match run
-            .messages
-            .last_mut()
-            .filter(|before| continues(before, &message))
-        {
-            Some(before) => join(before, message),
-            None => run.messages.push(message),
-        }
+        append(&mut run.messages, message);
     }
     Ok(run)
+}
+
+/// Adds a message to the turns: one that goes on with the row before joins it.
+fn append(turns: &mut Vec<Message>, message: Message) {
+    match turns
+        .last_mut()
+        .filter(|before| continues(before, &message))
+    {
+        Some(before) => join(before, message),
+        None => turns.push(message),
+    }
+}
+
+/// The message of the run that each message of the record belongs to, in record order.
+pub(crate) fn messages_of(messages: &[Value]) -> Vec<usize> {
+    let mut turns = Vec::new();
+    let number = |value: &Value| {
+        append(
+            &mut turns,
+            message(value, "").unwrap_or_else(|_| Message::user("")),
+        );
+        turns.len() - 1
+    };
+    messages.iter().map(number).collect()
 }
 
 fn continues(before: &Message, message: &Message) -> bool {

@@ -10,6 +10,7 @@ mod langchain;
 mod llama_factory;
 mod openai;
 mod qwen;
+mod qwen_agent;
 mod responses;
 
 use serde_json::Value;
@@ -22,6 +23,7 @@ pub use gemini::Gemini;
 
 pub use langchain::LangChainCore;
 pub use llama_factory::LlamaFactoryLoader;
+pub use qwen_agent::QwenAgentLibrary;
 pub use responses::Responses;
 
 pub use deepseek::DeepSeek;
@@ -76,6 +78,7 @@ pub const PROVIDERS: &[&dyn Provider] = &[
     &OpenAi,
     &DeepSeek,
     &Qwen,
+    &QwenAgentLibrary,
 ];
 
 /// The providers whose rules a record of `format` has to obey: the one called `name`, or all that are known for the format
