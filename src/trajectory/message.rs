@@ -316,6 +316,7 @@ impl Trajectory {
     }
 
     /// Puts `text` in place of some bytes of a slot; false if there is no such place.
+    #[cfg(feature = "engine")]
     pub(crate) fn replace(
         &mut self,
         message: usize,
