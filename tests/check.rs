@@ -66,6 +66,23 @@ fn bad_inputs_are_refused_in_these_words() {
     }
 }
 
+#[test]
+fn unknown_names_are_refused_before_anything_is_read() {
+    let dir = TempDir::new().unwrap();
+    for (option, says) in [
+        ("--format", "one of openai-chat"),
+        ("--provider", "strict or one of"),
+    ] {
+        let out = check(dir.path(), &["nowhere.json", option, "acme"]);
+        let said = text(&out.stderr);
+        assert_eq!(out.status.code(), Some(2), "{said}");
+        for part in [option, "`acme`", "expected"] {
+            assert!(said.contains(part), "{said}");
+        }
+        assert!(says.split(' ').all(|word| said.contains(word)), "{said}");
+    }
+}
+
 fn good(id: &str) -> String {
     json!({"id": id, "messages": [{"role": "user", "content": "one\u{2028}two"}, {"role": "assistant", "content": "<think>a</think>A"}]}).to_string()
 }

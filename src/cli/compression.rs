@@ -36,6 +36,15 @@ impl Compression {
         }
     }
 
+    /// What is done when it is read, for messages.
+    pub fn reading(self) -> &'static str {
+        match self {
+            Self::None => "reading",
+            Self::Gzip => "reading, as gzip by its suffix",
+            Self::Zstd => "reading, as Zstandard by its suffix",
+        }
+    }
+
     /// What the file holds, decompressed.
     pub fn reader(self, file: File) -> io::Result<Box<dyn BufRead>> {
         let file = BufReader::with_capacity(BUFFER, file);

@@ -33,7 +33,7 @@ impl Input {
         let (container, reader) =
             detect(Some(&inner), format, reader).map_err(|source| Error::Io {
                 path: path.to_owned(),
-                action: "reading",
+                action: Compression::of(path).reading(),
                 source,
             })?;
         Ok(Self::new(path, size, container, Box::new(reader)))
@@ -95,10 +95,18 @@ impl Input {
         let record = self.records.next().transpose();
         let mut record = record.map_err(|source| Error::Io {
             path: self.path.clone(),
-            action: "reading",
+            action: Compression::of(&self.path).reading(),
             source,
         })?;
         self.taken += usize::from(record.is_some());
+        if self.container == Container::Json && record.as_ref().is_some_and(Record::is_blank) {
+            let error = FormatError::Shape {
+                pointer: String::new(),
+                found: "nothing".into(),
+                expected: "a run".into(),
+            };
+            return Err(Error::from(error).in_record(self.name()));
+        }
         if let Some(record) = &mut record
             && self.tolerant
             && self.container == Container::Json

@@ -24,7 +24,14 @@ pub fn check(
 ) -> Result<Checked, FormatError> {
     let format = format_of(root, format)?;
     let providers = provider::of(format, provider)?;
-    let mut found: Vec<Violation> = providers.iter().flat_map(|p| p.check(root)).collect();
+    let mut found: Vec<Violation> = Vec::new();
+    for violation in providers.iter().flat_map(|p| p.check(root)) {
+        // Several providers have the same rule; one of them says it.
+        let same = |v: &Violation| (v.rule, &v.path) == (violation.rule, &violation.path);
+        if !found.iter().any(same) {
+            found.push(violation);
+        }
+    }
     match format.read(root) {
         Ok(_) => {}
         // Not a question of shape: the call may have been cut off.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::claude_code::is_event;
 use super::records::BOM;
 use super::{Container, FORMATS};
 
@@ -71,6 +72,12 @@ pub fn detect<R: BufRead>(
         }
         nonblank += 1;
         let value = serde_json::from_slice::<Value>(line).ok();
+        let session = forced.is_none_or(|name| name == "claude-code");
+        if nonblank == 1 && session && value.as_ref().is_some_and(is_event) {
+            // The lines of a session are one run, whatever else a single line of it looks like.
+            container = Some(Container::Json);
+            break;
+        }
         if *first_is_whole.get_or_insert(value.is_some()) || lines_by_name {
             let run = value.as_ref().is_some_and(|v| is_run(v, forced));
             // One value alone may still be an array of runs, if the name allows it.

@@ -1,6 +1,6 @@
 //! Where in a damaged text did the parser stop? The JSON pointer of the value it was in, for people who look for it.
 
-/// The pointer of the place an error names, if it names one below the top level, and the parser's words.
+/// The pointer of the place an error names, if it names one below the top level, the parser's words, and what stands there.
 pub(super) fn describe(text: &str, error: &serde_json::Error) -> String {
     let mut words = error.to_string();
     if !text.contains('\n') {
@@ -9,19 +9,34 @@ pub(super) fn describe(text: &str, error: &serde_json::Error) -> String {
     }
     let lines = text.split_inclusive('\n').take(error.line().max(1) - 1);
     let offset = lines.map(str::len).sum::<usize>() + error.column();
-    match pointer(text, offset) {
-        at if at.is_empty() => words,
-        at => format!("{at}: {words}"),
+    let mut at = pointer(text, offset, error.is_eof());
+    if at.len() > LONGEST {
+        let end = (0..=LONGEST).rev().find(|end| at.is_char_boundary(*end));
+        at.truncate(end.unwrap_or_default());
+        at.push_str("...");
+    }
+    if !at.is_empty() {
+        words = format!("{at}: {words}");
+    }
+    let found = text.get(offset.saturating_sub(1)..).unwrap_or_default();
+    let found: String = found.chars().take(20).collect();
+    if error.is_eof() || found.is_empty() {
+        words + ", found the end"
+    } else {
+        format!("{words}, found {found:?}")
     }
 }
+
+/// Bytes of a pointer that are shown.
+const LONGEST: usize = 160;
 
 enum Frame {
     Array(usize),
     Object(Option<String>),
 }
 
-/// The pointer of the value that holds the byte before `offset`.
-fn pointer(text: &str, offset: usize) -> String {
+/// The pointer of the value that holds the byte before `offset`; at the `end` of the text, of the one that is not closed.
+fn pointer(text: &str, offset: usize, end: bool) -> String {
     let bytes = text.as_bytes().get(..offset).unwrap_or(text.as_bytes());
     let mut stack = Vec::new();
     let mut at = 0;
@@ -31,7 +46,7 @@ fn pointer(text: &str, offset: usize) -> String {
             b'{' => stack.push(Frame::Object(None)),
             b'[' => stack.push(Frame::Array(0)),
             // The closing bracket where the parser stopped still belongs to what it closes.
-            b'}' | b']' if at < bytes.len() => {
+            b'}' | b']' if end || at < bytes.len() => {
                 stack.pop();
             }
             b',' => match stack.last_mut() {
@@ -86,17 +101,24 @@ mod tests {
     fn the_place_is_named() {
         assert_eq!(
             of(r#"{"a": 1, "b": [{"c/d": "x"}, {"c/d": "\ud83d!"}]}"#),
-            "/b/1/c~1d: unexpected end of hex escape at column 45"
+            "/b/1/c~1d: unexpected end of hex escape at column 45, found \"!\\\"}]}\""
         );
         assert_eq!(
             of("{\"a\": [1,\n 2,\n]}"),
-            "/a/2: trailing comma at line 3 column 1"
+            "/a/2: trailing comma at line 3 column 1, found \"]}\""
         );
         assert_eq!(
             of(r#"{"a": {"b": "to"#),
-            "/a/b: EOF while parsing a string at column 15"
+            "/a/b: EOF while parsing a string at column 15, found the end"
         );
-        assert_eq!(of("x"), "expected value at column 1");
-        assert_eq!(of(""), "EOF while parsing a value at line 1 column 0");
+        assert_eq!(
+            of(r#"{"a": [{"b": 1}"#),
+            "/a/0: EOF while parsing a list at column 15, found the end"
+        );
+        assert_eq!(of("xyz"), "expected value at column 1, found \"xyz\"");
+        assert_eq!(
+            of(""),
+            "EOF while parsing a value at column 0, found the end"
+        );
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::evidence::is_evidence;
 use crate::summary::{Sigma, SummaryTool};
-use crate::trajectory::{Part, Role, Segment, Text, Trajectory, think_text};
+use crate::trajectory::{Message, Part, Role, Segment, Text, Trajectory, think_text};
 
 /// When events stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -142,11 +142,20 @@ fn fixed(run: &Trajectory, every: usize) -> Vec<usize> {
     out
 }
 
+/// Before the last assistant message without calls, else at the end. One that the model itself goes on from (a plan, a remark) answers nobody.
 fn pre_answer(run: &Trajectory) -> usize {
-    // A plan or a remark without calls that more work follows is not the answer.
-    let last = run.messages.iter().rposition(|m| m.role == Role::Assistant);
-    let answer = |index: &usize| run.messages.get(*index).is_some_and(|m| m.calls.is_empty());
-    last.filter(answer).unwrap_or(run.messages.len())
+    let is_assistant = |index: usize| {
+        run.messages
+            .get(index)
+            .is_some_and(|m| m.role == Role::Assistant)
+    };
+    let answer = |(index, m): &(usize, &Message)| {
+        m.role == Role::Assistant && m.calls.is_empty() && !is_assistant(index + 1)
+    };
+    let mut answers = run.messages.iter().enumerate().filter(answer);
+    answers
+        .next_back()
+        .map_or(run.messages.len(), |(index, _)| index)
 }
 
 fn marked(run: &Trajectory, range: Range<usize>) -> bool {
