@@ -135,7 +135,7 @@ fn a_broken_rule_is_named_with_its_place() {
         ("record", json!(1)),
         ("rule", json!("result_without_call")),
         ("message", json!(1)),
-        ("path", json!("/messages/1")),
+        ("path", json!("/messages/1/tool_call_id")),
     ] {
         assert_eq!(line[key], value, "{line}");
     }

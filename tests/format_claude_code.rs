@@ -161,8 +161,6 @@ fn a_session_file_is_one_record_and_other_lines_are_runs() {
         json!({"messages": [{"role": "user", "content": "a"}], "type": "t", "sessionId": "s"})
             .to_string();
     assert_eq!(container(&format!("{run}\n{run}\n")), Container::Jsonl);
-    let item = json!({"type": "message", "role": "user", "content": "a"}).to_string();
-    assert_eq!(container(&format!("{item}\n{item}\n")), Container::Jsonl);
     let records: Vec<_> = Records::new(session.as_bytes(), Container::Json)
         .map(Result::unwrap)
         .collect();

@@ -17,6 +17,9 @@ pub struct OpenAiResponses;
 
 const EXPECTED: &str = "a list of Responses items, or an object with the list in `input`";
 
+/// Roles of a message item.
+const ROLES: [&str; 4] = ["system", "developer", "user", "assistant"];
+
 impl WireFormat for OpenAiResponses {
     fn name(&self) -> &'static str {
         "openai-responses"
@@ -32,7 +35,8 @@ impl WireFormat for OpenAiResponses {
         };
         let known = |item: &Value| {
             let typed = !kind(item).is_empty() && LANGCHAIN.iter().all(|k| kind(item) != *k);
-            typed || item.get("role").is_some_and(Value::is_string)
+            let role = item.get("role").and_then(Value::as_str);
+            typed || role.is_some_and(|role| ROLES.contains(&role))
         };
         // `content` of an item may be a string, which says nothing; then the body's key does.
         let named = pointer == "/input" && root.get("messages").is_none();
