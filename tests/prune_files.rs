@@ -90,7 +90,7 @@ fn tolerant_loses_no_good_record_and_restore_takes_everything_back() {
         out.extend(b"{\"messages\": [{\"role\": \"user\", \"content\": \"\xff\"}]}\n");
         out.extend([0; 9]);
         out.extend(format!("\n\0\0{}\0\n", runs[1]).bytes());
-        out.extend(format!("{{\"messages\": [{{\"ro{}\n", runs[0]).bytes());
+        out.extend(b"{\"messages\": [{\"ro{\"messages\": []}\n");
         out.extend(format!("{}\n{{\"id\": \"torn", runs[2]).bytes());
         out
     };
@@ -119,7 +119,7 @@ fn tolerant_loses_no_good_record_and_restore_takes_everything_back() {
         assert!(said.contains(&format!("a.jsonl, {place}")), "{said}");
     }
     assert!(said.contains("4 x could not be read"), "{said}");
-    assert_eq!(fs::read(path("b.jsonl")).unwrap(), file(&alone));
+    assert!(fs::read(path("b.jsonl")).unwrap() == file(&alone));
     let bad: Vec<bool> = receipts(&path("b.jsonl.receipt.jsonl"))
         .iter()
         .map(|r| r.get("error").is_some())
@@ -136,7 +136,7 @@ fn tolerant_loses_no_good_record_and_restore_takes_everything_back() {
             "c.jsonl",
         ],
     );
-    assert_eq!(fs::read(path("c.jsonl")).unwrap(), file(&runs));
+    assert!(fs::read(path("c.jsonl")).unwrap() == file(&runs));
 }
 
 #[test]
@@ -315,7 +315,7 @@ fn a_resumed_prune_gives_the_same_bytes() {
         "{}",
         text(&said.stdout)
     );
-    assert_eq!(fs::read(path("out.jsonl.gz")).unwrap(), whole);
+    assert!(fs::read(path("out.jsonl.gz")).unwrap() == whole);
     assert_eq!(
         fs::read(path("out.jsonl.gz.receipt.jsonl")).unwrap(),
         whole_receipts

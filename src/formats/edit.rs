@@ -210,6 +210,29 @@ mod tests {
         }
     }
 
+    /// A walk of the whole text for each edit would take minutes here.
+    #[test]
+    fn many_edits_are_one_walk() {
+        let body = vec![r#"{"a": ["x", "y"]}"#; 20_000].join(",");
+        let text = format!("[{body}]");
+        let mut edits = Vec::new();
+        for i in 0..20_000 {
+            edits.push(Edit::Remove {
+                pointer: format!("/{i}/a/0"),
+            });
+            edits.push(Edit::Text {
+                place: Place {
+                    pointer: format!("/{i}/a/1"),
+                    range: 0..1,
+                },
+                text: "z".into(),
+            });
+        }
+        let (out, replaced) = apply(&text, &edits).unwrap();
+        assert_eq!(out, text.replace(r#""x", "y""#, r#""z""#));
+        assert_eq!(replaced.len(), edits.len());
+    }
+
     #[test]
     fn a_value_is_replaced_whole() {
         let edit = Edit::Value {

@@ -113,16 +113,13 @@ impl Record {
     }
 }
 
-/// Bytes of an element of an array with what belongs to it, and bytes of its text.
-type Element = (Range<usize>, Range<usize>);
-
 /// Records of a reader in order; lines are streamed. Errors: reading.
 pub struct Records<R> {
     reader: R,
     container: Container,
     line: usize,
     /// Elements still to come, last first, of a text that has been read.
-    elements: Option<(Vec<u8>, Vec<Element>)>,
+    elements: Option<(Vec<u8>, Vec<Piece>)>,
     done: bool,
 }
 
@@ -182,15 +179,15 @@ impl<R: BufRead> Records<R> {
         let Some((bytes, pieces)) = &mut self.elements else {
             return Ok(None);
         };
-        let Some((piece, text)) = pieces.pop() else {
+        let Some(Piece { whole, text }) = pieces.pop() else {
             return Ok(None);
         };
-        let own = bytes.get(piece.clone()).unwrap_or_default().to_vec();
-        let before = own.get(..text.start - piece.start).unwrap_or_default();
+        let own = bytes.get(whole.clone()).unwrap_or_default().to_vec();
+        let text = text.start - whole.start..text.end - whole.start;
+        let before = own.get(..text.start).unwrap_or_default();
         let newlines = |bytes: &[u8]| bytes.iter().filter(|b| **b == b'\n').count();
         let line = self.line + newlines(before);
         self.line += newlines(&own);
-        let text = text.start - piece.start..text.end - piece.start;
         Ok(Some(Record {
             line,
             bytes: own,
@@ -204,9 +201,16 @@ fn mark(bytes: &[u8]) -> usize {
     if bytes.starts_with(BOM) { BOM.len() } else { 0 }
 }
 
-/// For each element of a JSON array, last first: the bytes it brings with it (the last one everything to the end) and its own.
-#[allow(clippy::type_complexity)]
-fn pieces(bytes: &[u8]) -> Option<Vec<(Range<usize>, Range<usize>)>> {
+/// One element of an array.
+struct Piece {
+    /// The bytes it brings with it: all since the element before, and after the last one everything to the end.
+    whole: Range<usize>,
+    /// Its own.
+    text: Range<usize>,
+}
+
+/// The elements of a JSON array, last first.
+fn pieces(bytes: &[u8]) -> Option<Vec<Piece>> {
     let skip = mark(bytes);
     let text = std::str::from_utf8(bytes.get(skip..)?).ok()?;
     let text = text.trim_end_matches('\0');
@@ -215,11 +219,12 @@ fn pieces(bytes: &[u8]) -> Option<Vec<(Range<usize>, Range<usize>)>> {
     let mut out = Vec::with_capacity(elements.len());
     for element in elements {
         let own = element.span();
-        let own = skip + own.start..skip + own.end;
-        out.push((from..own.end, own.clone()));
-        from = own.end;
+        let text = skip + own.start..skip + own.end;
+        let whole = from..text.end;
+        from = text.end;
+        out.push(Piece { whole, text });
     }
-    out.last_mut()?.0.end = bytes.len();
+    out.last_mut()?.whole.end = bytes.len();
     out.reverse();
     Some(out)
 }
