@@ -1,6 +1,6 @@
 //! Are the numbers right? Against float64, against plain forwards, and against the least cost.
 #![cfg(feature = "embedded-model")]
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
