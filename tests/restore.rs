@@ -1,28 +1,32 @@
 //! Does restore notice damage? A pruned text or a receipt with one thing wrong never gives a text back. No model.
 #![allow(clippy::unwrap_used)]
 
-use spare::formats::{Edit, apply};
+use spare::formats::Replaced;
 use spare::plan::{Receipt, TextHash, restore};
-use spare::trajectory::Place;
 
 const RUN: &str = r#"{"messages": [{"role": "user", "content": "q"},
  {"role": "assistant", "content": "a", "reasoning_content": "The sign says 4471."},
  {"role": "assistant", "content": "b", "reasoning_content": "The plate says 4477."}]}"#;
 
+/// The run with the first reasoning gone and the second replaced, and its receipt.
 fn pruned() -> (String, Receipt) {
-    let edit = |message: usize, text: &str| Edit {
-        place: Place {
-            pointer: format!("/messages/{message}/reasoning_content"),
-            range: 0.."The sign says 4471.".len(),
-        },
-        text: text.to_owned(),
-    };
-    let (after, replaced) = apply(RUN, &[edit(1, ""), edit(2, "Evidence:")]).unwrap();
+    let edits = [
+        ("The sign says 4471.", ""),
+        ("The plate says 4477.", "Evidence:"),
+    ];
+    let replaced = edits.map(|(old, new)| Replaced {
+        start: RUN.find(old).unwrap(),
+        old: old.to_owned(),
+        new_len: new.len(),
+    });
+    let after = edits
+        .iter()
+        .fold(RUN.to_owned(), |text, (old, new)| text.replace(old, new));
     let receipt = Receipt {
         schema: 1,
         before: TextHash::of(RUN),
         after: TextHash::of(&after),
-        replaced,
+        replaced: replaced.into(),
         ..Receipt::default()
     };
     (after, receipt)
@@ -38,9 +42,7 @@ fn an_undamaged_pair_restores() {
 fn one_damage_is_enough() {
     type Damage = fn(&mut String, &mut Receipt);
     let damages: [(&str, Damage); 9] = [
-        ("another digit in the text", |t, _| {
-            *t = t.replace("says", "said").replace('q', "p")
-        }),
+        ("another digit in the text", |t, _| *t = t.replace('q', "p")),
         ("a longer text", |t, _| t.push('\n')),
         ("another digit in what was removed", |_, r| {
             r.replaced[0].old = "The sign says 4472.".into()
