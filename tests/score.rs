@@ -307,3 +307,42 @@ fn a_raised_flag_stops_the_call() {
     );
     assert!(result.is_err_and(|error| error.to_string().contains("cancel")));
 }
+
+/// The whole vocabulary as support gives the full divergence, lowered only where the floor holds `q` up: by up to 2.3e-10 nats here,
+/// four orders above rounding.
+#[test]
+fn support_and_floor_are_those_asked_for() {
+    let mut lowered = 0f64;
+    for run in runs().iter().take(3) {
+        let mut options = given(Some(
+            "Question: which digits? Evidence: red circle = 5, blue square = 12. The purple diamond is at (2, 2).",
+        ));
+        options.score.top_k = usize::MAX;
+        for scores in &prune(run, options).events[0].scores.segments {
+            for (d, full) in scores.d_topk.iter().zip(&scores.d_full) {
+                assert!((-1e-12..1e-8).contains(&(full - d)), "{d} against {full}");
+                lowered = lowered.max(full - d);
+            }
+        }
+    }
+    println!("the floor lowers d by up to {lowered:.1e} nats");
+    assert!(lowered > 1e-11);
+}
+
+/// The mark of an earlier pruning decides: no scoring, no picture opened (there is none at the root given), nothing changed.
+#[test]
+fn a_pruned_run_is_not_decided_again() {
+    for source in runs().iter().take(3) {
+        let first = prune(source, given(None));
+        assert!(first.events[0].plan.changes());
+        let nowhere = PictureRoot::new(root("examples/board/no-such-folder"));
+        let again = Pruner::new(engine(), given(None))
+            .prune(&first.history, &nowhere, &Control::default())
+            .unwrap();
+        assert_eq!(again.events.len(), first.events.len());
+        for outcome in &again.events {
+            assert!(outcome.event.decided && outcome.skipped.is_some());
+            assert!(outcome.replay.is_none() && !outcome.plan.changes());
+        }
+    }
+}

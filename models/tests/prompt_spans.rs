@@ -310,6 +310,21 @@ fn bad_chats_and_cuts_are_named() {
     }
 }
 
+/// `trim_blocks` takes the line end behind a block or comment, `lstrip_blocks` the blanks before one on its line; neither touches
+/// what an expression prints. Most released templates trim with dashes and would not show the difference.
+#[test]
+fn white_space_around_blocks_is_that_of_transformers() {
+    let prompter = with(
+        "{% for m in messages %}\n    {% if m.role == 'user' %}\n<u>{{ m.content }}</u>\n    {% else %}\n  <a>{{ m.content }}</a> {# said #}\n\n    {% endif %}\n  {{ '-' }} {% if loop.last %}.{% endif %}\n{% endfor %}\n  {# end #}\n!\n",
+    );
+    let messages =
+        json!([{"role": "user", "content": "q"}, {"role": "assistant", "content": "a\n"}]);
+    let rendering = prompter.render(&chat(messages)).unwrap();
+    // transformers 5.24.0 (render_jinja_template), jinja2 3.1.6
+    assert_eq!(rendering.text, "<u>q</u>\n  -   <a>a\n</a> \n  - .!");
+    assert_eq!(shown(&rendering, "/messages/1/content"), ["a\n"]);
+}
+
 #[test]
 fn values_print_as_jinja_prints_them() {
     let prompter = with(

@@ -211,3 +211,18 @@ fn bad_tokenizers_are_refused() {
     );
     assert_eq!(board().vocab_size(), 633);
 }
+
+/// The board's tokenizer merges " the" and " digit": tokens that begin before a part or end behind it are its tokens too.
+#[test]
+fn tokens_across_either_border_belong_to_the_part() {
+    let prompter = with(
+        "<|im_start|>{% for m in messages %}see th{{ m.content }}it too{% endfor %}<|im_end|>",
+    );
+    let messages = chat(json!([{"role": "user", "content": "e dig"}]));
+    let rendering = prompter.render(&messages).unwrap();
+    let span = rendering.spans("/messages/0/content").next().unwrap();
+    assert_eq!(rendering.text[span.span.clone()], *"e dig");
+    let encoded = prompter.encode(&rendering, &[]).unwrap();
+    let tokens = encoded.tokens_overlapping(span.span.clone());
+    assert_eq!(prompter.decode(&encoded.ids[tokens]).unwrap(), " the digit");
+}

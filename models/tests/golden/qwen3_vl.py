@@ -36,8 +36,8 @@ CHECKPOINTS = {
     # GQA 4, three taps (the first block and the last among them), three files with an index
     "gqa4-sharded": dict(seed=13, hidden=32, inter=40, layers=3, heads=8, kv=2, head_dim=12, section=[2, 2, 2], theta=500.0,
                          depth=5, vhidden=16, vinter=36, vheads=4, patch=4, table=7, taps=[0, 2, 4], tied=False, shards=3),
-    # as many taps as text layers, sections that the interleaving clips, a config as transformers 4 wrote it
-    "gqa2-tied-v4": dict(seed=14, hidden=32, inter=40, layers=3, heads=4, kv=2, head_dim=32, section=[6, 5, 5], theta=5000000.0,
+    # as many taps as text layers, sections that the interleaving clips on both axes (early, where the pairs still turn), a config as transformers 4 wrote it
+    "gqa2-tied-v4": dict(seed=14, hidden=32, inter=40, layers=3, heads=4, kv=2, head_dim=36, section=[14, 2, 2], theta=5000000.0,
                          depth=4, vhidden=16, vinter=40, vheads=2, patch=4, table=12, taps=[0, 1, 3], tied=True, shards=1, v4=True),
     # stored in bf16: loaded to f32 on both sides
     "gqa4-bf16": dict(seed=15, hidden=48, inter=64, layers=2, heads=4, kv=1, head_dim=16, section=[2, 3, 3], theta=20000.0,
