@@ -1,11 +1,11 @@
 //! `spare explain`: why did a segment go? Every segment with its shaded tokens, verdict, reason and what replaces it.
 
+use super::decided;
 use super::options::Common;
 use super::output::print;
 use super::shade::{Ink, When, shade, visible};
 use crate::plan::{SegmentPlan, Verdict};
-use crate::replay::PictureRoot;
-use crate::{Control, Error, EventOutcome, Pruned};
+use crate::{Error, EventOutcome, Pruned};
 
 /// Show every segment, its tokens shaded by divergence, its verdict, the reason and what replaces it.
 #[derive(clap::Args)]
@@ -19,24 +19,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let ink = Ink::choose(args.color);
-    let mut input = args.common.input()?;
-    let pruner = args.common.pruner()?;
-    let root = PictureRoot::new(args.common.picture_root());
-    let mut number = 0;
-    while let Some(record) = input.next()? {
-        if record.is_blank() {
-            continue;
-        }
-        let place = input.place(&record);
-        let explained = || -> Result<Pruned, Error> {
-            let (run, _) = pruner.read(record.text()?)?;
-            pruner.prune(&run, &root, &Control::default())
-        };
-        let pruned = explained().map_err(|error| error.in_record(place))?;
-        print(page(number, &pruned, ink).as_bytes())?;
-        number += 1;
-    }
-    Ok(())
+    decided::each(&args.common, |number, pruned| {
+        print(page(number, pruned, ink).as_bytes())
+    })
 }
 
 fn page(number: usize, pruned: &Pruned, ink: Ink) -> String {

@@ -4,6 +4,8 @@
 mod check;
 mod compression;
 #[cfg(feature = "engine")]
+mod decided;
+#[cfg(feature = "engine")]
 mod doctor;
 #[cfg(feature = "engine")]
 mod explain;

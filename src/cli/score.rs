@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
+use super::decided;
 use super::options::Common;
 use super::output::print;
-use crate::replay::PictureRoot;
-use crate::{Control, Error, EventOutcome, Pruned};
+use crate::{Error, EventOutcome, Pruned};
 
 /// Print the divergence of every reasoning token, one JSON object an event.
 #[derive(clap::Args)]
@@ -46,36 +46,20 @@ struct Scored<'a> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
-    let mut input = args.common.input()?;
-    let pruner = args.common.pruner()?;
-    let root = PictureRoot::new(args.common.picture_root());
-    let mut number = 0;
-    while let Some(record) = input.next()? {
-        if record.is_blank() {
-            continue;
-        }
-        let place = input.place(&record);
-        let scored = || -> Result<Pruned, Error> {
-            let (run, _) = pruner.read(record.text()?)?;
-            pruner.prune(&run, &root, &Control::default())
-        };
-        let pruned = scored().map_err(|error| error.in_record(place))?;
+    decided::each(&args.common, |number, pruned| {
         for outcome in &pruned.events {
             let text = match (&outcome.skipped, args.json) {
-                (_, true) => json(number, &pruned, outcome, args.contexts),
-                (None, false) => table(number, &pruned, outcome),
+                (_, true) => json(number, pruned, outcome, args.contexts),
+                (None, false) => table(number, pruned, outcome),
                 (Some(why), false) => {
-                    format!(
-                        "run {number}, event {}: not scored: {why}\n",
-                        outcome.event.index
-                    )
+                    let event = outcome.event.index;
+                    format!("run {number}, event {event}: not scored: {why}\n")
                 }
             };
             print(text.as_bytes())?;
         }
-        number += 1;
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn json(record: usize, pruned: &Pruned, outcome: &EventOutcome, contexts: bool) -> String {

@@ -2,13 +2,15 @@
 
 mod build;
 mod event;
+mod reason;
 mod receipt;
 mod restore;
 mod space;
 mod survival;
 
-pub use build::{EventInput, EventPlan, PlanOptions, Reason, SegmentPlan, Verdict, Writer, build};
+pub use build::{EventInput, EventPlan, PlanOptions, SegmentPlan, Writer, build};
 pub use event::{Event, Trigger, events};
+pub use reason::{Reason, Verdict};
 pub use receipt::{
     EventReceipt, ModelCard, Receipt, SegmentReceipt, SummaryReceipt, TextHash, hex, sha256,
 };

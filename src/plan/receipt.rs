@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::build::{EventPlan, Verdict};
+use super::build::EventPlan;
+use super::reason::Verdict;
 use super::survival::Survival;
 use crate::formats::{Container, Mend, Replaced};
 use crate::summary::SigmaSource;
