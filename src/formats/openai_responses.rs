@@ -30,9 +30,11 @@ impl WireFormat for OpenAiResponses {
         let Some((pointer, items)) = items(root) else {
             return false;
         };
-        let known = |item: &Value| {
-            let typed = !kind(item).is_empty() && LANGCHAIN.iter().all(|k| kind(item) != *k);
-            typed || item.get("role").is_some_and(Value::is_string)
+        let chat = ["tool_calls", "tool_call_id", "function_call"];
+        let known = |value: &Value| match item(value) {
+            // Some clients write parts of these types into chat messages.
+            Item::Message => role(value).is_some() && chat.iter().all(|k| value.get(k).is_none()),
+            _ => !kind(value).is_empty() && LANGCHAIN.iter().all(|k| kind(value) != *k),
         };
         // `content` of an item may be a string, which says nothing; then the body's key does.
         let named = pointer == "/input" && root.get("messages").is_none();

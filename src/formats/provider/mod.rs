@@ -78,3 +78,14 @@ fn names() -> String {
     let names: Vec<&str> = PROVIDERS.iter().map(|p| p.name()).collect();
     names.join(", ")
 }
+
+/// Violations whose path names a value of the history: of a missing value the one that should hold it.
+fn placed(root: &Value, mut found: Vec<Violation>) -> Vec<Violation> {
+    for violation in &mut found {
+        while root.pointer(&violation.path).is_none() {
+            let end = violation.path.rfind('/').unwrap_or(0);
+            violation.path.truncate(end);
+        }
+    }
+    found
+}
