@@ -198,6 +198,17 @@ fn ids_may_come_again_and_the_server_may_hold_the_rest() {
 }
 
 #[test]
+fn chat_messages_with_parts_of_these_types_are_chat() {
+    let run = json!([{"role": "user", "content": [{"type": "input_image", "image_url": "a.png"}]},
+        {"role": "assistant", "content": "", "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": "c", "content": "r"}]);
+    assert_eq!(
+        spare::formats::format_of(&run, None).unwrap().name(),
+        "openai-chat"
+    );
+}
+
+#[test]
 fn errors_name_the_place() {
     let of = |item: Value| error(FORMAT, &json!({"input": [item]}));
     let says = |item: Value, words: &[&str]| {

@@ -134,7 +134,7 @@ fn each_rule_is_told_with_message_and_path() {
         ("placeholder_count", None, "/images", |r| {
             r["conversations"][3]["value"] = "<image>".into()
         }),
-        ("placeholder_count", None, "/videos", |r| {
+        ("placeholder_count", None, "", |r| {
             r["conversations"][3]["value"] = "<video>".into()
         }),
         ("turn_order", Some(3), "/conversations/2/from", |r| {

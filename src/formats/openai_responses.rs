@@ -3,6 +3,8 @@
 //! Items of one turn (reasoning, message, calls) make one message of the neutral model; reasoning behind a call or a text opens the next.
 //! Reasoning is edited inside its item, which stays: an item that leaves would have to take the item behind it along.
 
+mod item;
+
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
@@ -12,13 +14,13 @@ use super::picture::picture_part;
 use super::{Edit, FormatError, WireFormat};
 use crate::trajectory::{Message, Part, Place, Reasoning, Role, Segment, ToolCall, Trajectory};
 
+pub(crate) use item::{Item, call_id, calls_elsewhere, item, items, kind, messages_of};
+use item::{own, role};
+
 /// OpenAI Responses.
 pub struct OpenAiResponses;
 
 const EXPECTED: &str = "a list of Responses items, or an object with the list in `input`";
-
-/// Roles of a message item.
-const ROLES: [&str; 4] = ["system", "developer", "user", "assistant"];
 
 impl WireFormat for OpenAiResponses {
     fn name(&self) -> &'static str {
@@ -33,10 +35,11 @@ impl WireFormat for OpenAiResponses {
         let Some((pointer, items)) = items(root) else {
             return false;
         };
-        let known = |item: &Value| {
-            let typed = !kind(item).is_empty() && LANGCHAIN.iter().all(|k| kind(item) != *k);
-            let role = item.get("role").and_then(Value::as_str);
-            typed || role.is_some_and(|role| ROLES.contains(&role))
+        let chat = ["tool_calls", "tool_call_id", "function_call"];
+        let known = |value: &Value| match item(value) {
+            // Some clients write parts of these types into chat messages.
+            Item::Message => role(value).is_some() && chat.iter().all(|k| value.get(k).is_none()),
+            _ => !kind(value).is_empty() && LANGCHAIN.iter().all(|k| kind(value) != *k),
         };
         // `content` of an item may be a string, which says nothing; then the body's key does.
         let named = pointer == "/input" && root.get("messages").is_none();
@@ -76,96 +79,6 @@ const LANGCHAIN: [&str; 7] = [
 fn in_summary(part: &str) -> bool {
     part.rsplit_once('/')
         .is_some_and(|(list, _)| list.ends_with("/summary"))
-}
-
-/// Where the list of items stands, and the list.
-pub(crate) fn items(root: &Value) -> Option<(&'static str, &Vec<Value>)> {
-    if let Value::Array(items) = root {
-        return Some(("", items));
-    }
-    ["/input", "/output", "/items"]
-        .into_iter()
-        .find_map(|pointer| Some((pointer, root.pointer(pointer)?.as_array()?)))
-}
-
-pub(crate) fn kind(item: &Value) -> &str {
-    item.get("type").and_then(Value::as_str).unwrap_or("")
-}
-
-/// What an item is for the one who reads the turns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Item {
-    Reasoning,
-    Call,
-    Output,
-    Message,
-    Unknown,
-}
-
-pub(crate) fn item(value: &Value) -> Item {
-    match kind(value) {
-        "reasoning" => Item::Reasoning,
-        "function_call" | "custom_tool_call" | "computer_call" | "local_shell_call"
-        | "shell_call" | "apply_patch_call" => Item::Call,
-        "message" | "" if value.get("role").is_some() => Item::Message,
-        other if other.ends_with("_call_output") => Item::Output,
-        _ => Item::Unknown,
-    }
-}
-
-/// Whether an item has a shape that no other format has.
-fn own(value: &Value) -> bool {
-    match item(value) {
-        Item::Reasoning => value.get("summary").is_some() || value.get("content").is_some(),
-        Item::Call => value.get("call_id").is_some() || kind(value) == "local_shell_call",
-        Item::Output => true,
-        Item::Message => {
-            let parts = value.get("content").and_then(Value::as_array);
-            let typed = ["input_text", "input_image", "output_text"];
-            kind(value) == "message"
-                || parts.is_some_and(|p| p.iter().any(|p| typed.contains(&kind(p))))
-        }
-        Item::Unknown => ["item_reference", "compaction"].contains(&kind(value)),
-    }
-}
-
-fn role(value: &Value) -> Option<Role> {
-    match value.get("role").and_then(Value::as_str)? {
-        "system" | "developer" => Some(Role::System),
-        "user" => Some(Role::User),
-        "assistant" => Some(Role::Assistant),
-        _ => None,
-    }
-}
-
-/// The message of the run that each item belongs to, in item order.
-pub(crate) fn messages_of(root: &Value) -> Vec<usize> {
-    let Some((_, items)) = items(root) else {
-        return Vec::new();
-    };
-    let mut next = usize::from(root.get("instructions").is_some_and(Value::is_string));
-    // Whether a turn is open, and whether it holds more than reasoning yet.
-    let mut turn = None;
-    let mut out = Vec::with_capacity(items.len());
-    for value in items {
-        let opens = match (item(value), turn) {
-            (Item::Output, _) => None,
-            (Item::Message, _) if role(value) != Some(Role::Assistant) => None,
-            (Item::Reasoning, Some(true)) | (_, None) => Some(true),
-            _ => Some(false),
-        };
-        if opens != Some(false) {
-            next += 1;
-        }
-        let said = item(value) != Item::Reasoning;
-        turn = match opens {
-            None => None,
-            Some(true) => Some(said),
-            Some(false) => turn.map(|before| before || said),
-        };
-        out.push(next - 1);
-    }
-    out
 }
 
 fn read(root: &Value) -> Result<Trajectory, FormatError> {
@@ -236,23 +149,6 @@ fn read(root: &Value) -> Result<Trajectory, FormatError> {
         message.parts.push(Part::text(""));
     }
     Ok(run)
-}
-
-/// The id that a call and its output share.
-pub(crate) fn call_id(value: &Value) -> Option<&str> {
-    let shell = kind(value).starts_with("local_shell_call");
-    let own = value.get("call_id").and_then(Value::as_str);
-    own.or_else(|| value.get("id").filter(|_| shell)?.as_str())
-}
-
-/// Whether the list may refer to calls that it does not hold: the server keeps the rest.
-pub(crate) fn calls_elsewhere(root: &Value, items: &[Value]) -> bool {
-    let named = |key: &str| root.get(key).is_some_and(|v| !v.is_null());
-    named("previous_response_id")
-        || named("conversation")
-        || items
-            .iter()
-            .any(|i| ["item_reference", "compaction"].contains(&kind(i)))
 }
 
 fn message(role: Role, parts: Vec<Part>) -> Message {

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
 
-use super::{Provider, Violation};
+use super::{Provider, Violation, placed};
 use crate::formats::langchain::{Class, Dump, all, answered, copies, list};
 use crate::trajectory::{Frozen, Role, Trajectory};
 
@@ -68,7 +68,7 @@ impl Provider for LangChainCore {
             ));
         }
         out.sort_by_key(|violation| violation.message);
-        out
+        placed(root, out)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Provider, Violation};
+use super::{Provider, Violation, placed};
 use crate::formats::llama_factory;
 use crate::formats::share_gpt::{MEDIA, media, occurrences, role, turns};
 use crate::trajectory::{Frozen, Part, Role, Trajectory};
@@ -59,8 +59,8 @@ impl Provider for LlamaFactoryLoader {
 
     fn check(&self, root: &Value) -> Vec<Violation> {
         match turns(root) {
-            Some((pointer, turns)) => conversations(root, pointer, turns),
-            None => rows(root),
+            Some((pointer, turns)) => placed(root, conversations(root, pointer, turns)),
+            None => placed(root, rows(root)),
         }
     }
 }

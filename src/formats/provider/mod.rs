@@ -137,3 +137,14 @@ fn frozen_below(run: &mut Trajectory, pointers: &HashSet<String>, why: Frozen) {
         }
     }
 }
+
+/// Violations whose path names a value of the history: of a missing value the one that should hold it.
+fn placed(root: &Value, mut found: Vec<Violation>) -> Vec<Violation> {
+    for violation in &mut found {
+        while root.pointer(&violation.path).is_none() {
+            let end = violation.path.rfind('/').unwrap_or(0);
+            violation.path.truncate(end);
+        }
+    }
+    found
+}

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Provider, Violation};
+use super::{Provider, Violation, placed};
 use crate::formats::qwen_agent::{list, messages_of};
 use crate::trajectory::Trajectory;
 
@@ -47,7 +47,7 @@ impl Provider for QwenAgentLibrary {
             path: format!("{pointer}/{index}{key}"),
             what,
         };
-        found.into_iter().map(broken).collect()
+        placed(root, found.into_iter().map(broken).collect())
     }
 }
 

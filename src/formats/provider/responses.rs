@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::{Provider, Violation};
+use super::{Provider, Violation, placed};
 use crate::formats::openai_responses::{
     Item, call_id, calls_elsewhere, item, items, kind, messages_of,
 };
@@ -56,7 +56,8 @@ impl Provider for Responses {
         out.extend(history.pairs(calls_elsewhere(root, items)));
         out.extend(history.shapes());
         out.sort_by_key(|(index, _)| *index);
-        out.into_iter().map(|(_, violation)| violation).collect()
+        let found = out.into_iter().map(|(_, violation)| violation);
+        placed(root, found.collect())
     }
 }
 
