@@ -47,3 +47,12 @@ fn atoms_evidence() {
 fn json_pointer_edit() {
     on_seeds("json_pointer_edit", bodies::json_pointer_edit);
 }
+
+#[test]
+fn read_chat_on_the_example_runs() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/board/runs.jsonl");
+    let text = std::fs::read_to_string(file).expect("it is committed");
+    for line in text.lines() {
+        bodies::read_chat(line.as_bytes());
+    }
+}

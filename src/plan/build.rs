@@ -13,7 +13,7 @@ use crate::evidence::{
 use crate::rules::Decision;
 use crate::score::EventScores;
 use crate::summary::{Sigma, SigmaSource};
-use crate::trajectory::{Segment, SegmentKind, Trajectory, atoms, is_free_of_tags, occurs};
+use crate::trajectory::{Haystack, Segment, SegmentKind, Trajectory, atoms, is_free_of_tags};
 
 /// The plan for one candidate.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,13 +116,11 @@ pub fn build(input: &EventInput<'_>, options: &PlanOptions) -> EventPlan {
     let mut plans: Vec<SegmentPlan> = candidates.iter().map(|s| first_verdict(input, s)).collect();
 
     // Values still to be kept: newest mention first, so that a value stands once, where it was settled.
-    let mut open: Vec<&String> = only
-        .iter()
-        .filter(|atom| !occurs(&input.sigma.text, atom))
-        .collect();
+    let mut open: Vec<&String> = only.iter().collect();
+    settle(&mut open, &input.sigma.text);
     for (plan, segment) in plans.iter().zip(&candidates) {
         if plan.text.is_none() && plan.verdict != Verdict::Invisible {
-            open.retain(|atom| !occurs(&segment.text, atom));
+            settle(&mut open, &segment.text);
         }
     }
     for (plan, segment) in plans.iter_mut().zip(&candidates).rev() {
@@ -130,18 +128,22 @@ pub fn build(input: &EventInput<'_>, options: &PlanOptions) -> EventPlan {
             continue;
         }
         let keep: Vec<&str> = if options.keep_atoms {
-            open.iter()
-                .filter(|atom| occurs(&segment.text, atom))
-                .map(|a| a.as_str())
-                .collect()
+            let own = Haystack::new(&segment.text);
+            let held = open.iter().filter(|atom| own.holds(atom));
+            held.map(|a| a.as_str()).collect()
         } else {
             Vec::new()
         };
         rebuild(input, segment, &candidates, plan, &keep, options);
-        let stays = stays(input.run, segment, plan);
-        open.retain(|atom| !occurs(&stays, atom));
+        settle(&mut open, &stays(input.run, segment, plan));
     }
     finish(input, &candidates, only, plans)
+}
+
+/// Takes out the values that stand in `text`.
+fn settle(values: &mut Vec<&String>, text: &str) {
+    let text = Haystack::new(text);
+    values.retain(|atom| !text.holds(atom));
 }
 
 /// What stands where the segment stood, without marks.
@@ -393,15 +395,14 @@ fn finish(
     if input.sigma.source == SigmaSource::Call {
         after.push(Cow::Borrowed(&input.sigma.text));
     }
-    let lost: Vec<String> = only
-        .iter()
-        .filter(|atom| !after.iter().any(|text| occurs(text, atom)))
-        .cloned()
-        .collect();
+    let mut lost: Vec<&String> = only.iter().collect();
+    for text in after {
+        settle(&mut lost, &text);
+    }
     EventPlan {
         survival: Survival {
             only_in_reasoning: only.len(),
-            lost,
+            lost: lost.into_iter().cloned().collect(),
         },
         evidence_tokens: if changes {
             written.saturating_sub(summary_tokens)

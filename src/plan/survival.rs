@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::space::box_space;
 use crate::evidence::{is_evidence, own_words, unescape};
 use crate::trajectory::{
-    Message, Part, Role, Segment, Slot, Trajectory, atoms, occurs, think_text,
+    Haystack, Message, Part, Role, Segment, Slot, Trajectory, atoms, think_text,
 };
 
 /// The loss of one event that needs no labels.
@@ -28,13 +28,15 @@ pub(super) fn only_in_reasoning(
     candidates: &[&Segment],
     hidden: &[usize],
 ) -> Vec<String> {
-    let elsewhere = other_texts(run, at, candidates);
+    // A line that nothing crosses parts the texts.
+    let elsewhere = other_texts(run, at, candidates).join("\n\0\n");
+    let elsewhere = Haystack::new(&elsewhere);
     let mut seen = BTreeSet::new();
     let mut out = Vec::new();
     for segment in candidates.iter().filter(|s| !hidden.contains(&s.index)) {
         for atom in atoms(&segment.text) {
             let text = atom.text(&segment.text);
-            if seen.insert(text.to_owned()) && !elsewhere.iter().any(|other| occurs(other, text)) {
+            if seen.insert(text.to_owned()) && !elsewhere.holds(text) {
                 out.push(text.to_owned());
             }
         }

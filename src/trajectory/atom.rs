@@ -18,6 +18,7 @@
 //! (`report.pdf`), e-mail addresses, and plates and postcodes of two tokens (`BW14 WDZ`).
 
 mod class;
+mod haystack;
 mod list;
 mod name;
 mod occurs;
@@ -26,6 +27,7 @@ mod run;
 mod unit;
 
 pub(crate) use class::{is_boundary, is_unspaced};
+pub(crate) use haystack::Haystack;
 pub(crate) use list::blank_lists;
 pub use occurs::occurs;
 

@@ -5,6 +5,7 @@ pub mod atom;
 mod message;
 mod segment;
 
+pub(crate) use atom::Haystack;
 pub use atom::{Atom, AtomKind, atoms, occurs};
 pub use message::{
     Message, Part, Picture, PictureSource, Reasoning, Role, Slot, Text, ToolCall, Trajectory,

@@ -20,34 +20,56 @@ const LOOK_BACK: usize = 512;
 /// Whatever [`super::atoms`] finds in a text occurs in that text.
 #[must_use]
 pub fn occurs(haystack: &str, atom: &str) -> bool {
-    let needle = quote::inner(atom.trim()).trim();
-    if needle.is_empty() {
-        return false;
+    match Needle::of(atom) {
+        None => false,
+        Some(Needle::List(list)) => squeeze(haystack).contains(&squeeze(list)),
+        Some(Needle::Words { first, rest }) => haystack
+            .match_indices(first)
+            .any(|(start, _)| stands_at(haystack, start, first, rest)),
     }
-    let bracketed = needle.starts_with(['[', '(', '{']) && needle.ends_with([']', ')', '}']);
-    if bracketed && needle.contains(is_digit) {
-        return squeeze(haystack).contains(&squeeze(needle));
-    }
-    let mut words = needle.split_whitespace();
-    let Some(first) = words.next() else {
-        return false;
-    };
-    haystack.match_indices(first).any(|(start, _)| {
-        let mut end = start + first.len();
-        for word in words.clone() {
-            let rest = haystack.get(end..).unwrap_or("");
-            let next = rest.trim_start();
-            if next.len() == rest.len() || !next.starts_with(word) {
-                return false;
-            }
-            end = haystack.len() - next.len() + word.len();
+}
+
+/// What is looked for.
+pub(super) enum Needle<'a> {
+    /// A bracketed list, compared without its spaces.
+    List(&'a str),
+    /// The first word, and what follows it.
+    Words { first: &'a str, rest: &'a str },
+}
+
+impl<'a> Needle<'a> {
+    /// None where there is nothing to look for.
+    pub(super) fn of(atom: &'a str) -> Option<Self> {
+        let needle = quote::inner(atom.trim()).trim();
+        let bracketed = needle.starts_with(['[', '(', '{']) && needle.ends_with([']', ')', '}']);
+        if bracketed && needle.contains(is_digit) {
+            return Some(Needle::List(needle));
         }
-        is_border(haystack, start) && is_border(haystack, end)
-    })
+        let first = needle.split_whitespace().next()?;
+        let rest = needle.get(first.len()..)?;
+        Some(Needle::Words { first, rest })
+    }
+}
+
+/// `true` if the words stand at byte `start`, with token borders around them.
+pub(super) fn stands_at(haystack: &str, start: usize, first: &str, rest: &str) -> bool {
+    if !haystack.get(start..).is_some_and(|t| t.starts_with(first)) {
+        return false;
+    }
+    let mut end = start + first.len();
+    for word in rest.split_whitespace() {
+        let rest = haystack.get(end..).unwrap_or("");
+        let next = rest.trim_start();
+        if next.len() == rest.len() || !next.starts_with(word) {
+            return false;
+        }
+        end = haystack.len() - next.len() + word.len();
+    }
+    is_border(haystack, start) && is_border(haystack, end)
 }
 
 /// Whitespace removed next to anything but word characters, else one space.
-fn squeeze(text: &str) -> String {
+pub(super) fn squeeze(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut space = false;
     for c in text.chars() {
