@@ -120,10 +120,11 @@ fn configurations_that_are_not_computed_are_refused_by_field() {
         let error = set(path, value);
         assert!(error.contains(message), "{path}: {error}");
     }
-    let other = set("architectures", json!(["LlamaForCausalLM"]));
+    let other = set("architectures", json!(["MistralForCausalLM"]));
     assert!(
         other.contains(
-            "found \"LlamaForCausalLM\", expected one of Qwen3VLForConditionalGeneration"
+            "found \"MistralForCausalLM\", expected one of Qwen2VLForConditionalGeneration, Qwen2_5_VLForConditionalGeneration, \
+             Qwen3VLForConditionalGeneration, Qwen3VLMoeForConditionalGeneration, Qwen3ForCausalLM, LlamaForCausalLM"
         ),
         "{other}"
     );

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use candle_core::Device;
 use safetensors::{Dtype, SafeTensors};
 use spare_models::image::Grid;
-use spare_models::{Control, KvCache, PreparedPrompt, Qwen3Vl, WeightDtype, load};
+use spare_models::{Control, KvCache, Model, PreparedPrompt, WeightDtype, load};
 
 /// The random checkpoints; each differs from the others in head sharing, tying, taps, sections or files.
 pub const TINY: [&str; 5] = [
@@ -38,7 +38,7 @@ pub fn folder(name: &str) -> PathBuf {
 /// One checkpoint with its prompt and what transformers computes on it.
 pub struct Golden {
     pub name: &'static str,
-    pub model: Qwen3Vl,
+    pub model: Model,
     pub ids: Vec<u32>,
     pub grids: Vec<Grid>,
     pub pixels: Vec<Vec<f32>>,

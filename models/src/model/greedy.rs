@@ -1,9 +1,9 @@
 //! What does the model itself say next?
 
-use super::Qwen3Vl;
+use super::Model;
 use crate::{Control, KvCache, ModelError, PreparedPrompt};
 
-impl Qwen3Vl {
+impl Model {
     /// Decodes greedily behind `prompt`: the most probable id at each step, ties to the lower one.
     ///
     /// Ends after `max_new` ids or with the first id of `stop`, which is part of the answer, as in transformers' `generate`.
@@ -36,8 +36,10 @@ impl Qwen3Vl {
             if answer.len() == max_new || stop.contains(&id) {
                 return Ok(answer);
             }
-            let (image, video) = self.placeholder_ids();
-            if id == image || id == video {
+            if self
+                .placeholder_ids()
+                .is_some_and(|(image, video)| id == image || id == video)
+            {
                 return Err(ModelError::Prompt {
                     token: context.len(),
                     found: format!("generated placeholder {id}"),

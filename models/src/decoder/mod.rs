@@ -1,15 +1,28 @@
 //! How do embedded tokens become hidden states?
+//!
+//! One decoder for every family: pre-norm layers of grouped-query attention and a gated MLP or experts. What differs
+//! (biases, norms within heads, rotary axes, experts) stands in [`TextConfig`].
+
+mod config;
+mod experts;
+mod layer;
+mod mlp;
+mod rope;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use candle_core::{DType, Tensor};
 
-use super::config::TextConfig;
-use super::rope::{inverse_frequencies, tables};
-use crate::checkpoint::{Linear, Weights};
+pub(crate) use config::{Biases, TextConfig, TextStyle};
+pub(crate) use mlp::Mlp;
+pub(crate) use rope::{RopeStyle, inverse_frequencies, tables};
+
+use crate::checkpoint::Weights;
 use crate::head::Table;
-use crate::ops::{RmsNorm, attention, rotate_heads, swiglu};
+use crate::ops::RmsNorm;
 use crate::{Control, KvCache, ModelError, Positions};
+use layer::{Layer, norm};
+use rope::Rope;
 
 /// The text model without its head.
 #[derive(Debug)]
@@ -17,42 +30,22 @@ pub(crate) struct TextModel {
     pub(crate) embeddings: Table,
     layers: Vec<Layer>,
     norm: RmsNorm,
-    head_dim: usize,
-    axes: Vec<usize>,
-    frequencies: Vec<f32>,
+    rope: Rope,
     pushed: AtomicU64,
 }
 
-#[derive(Debug)]
-struct Layer {
-    input_norm: RmsNorm,
-    query: Linear,
-    key: Linear,
-    value: Linear,
-    output: Linear,
-    query_norm: RmsNorm,
-    key_norm: RmsNorm,
-    mlp_norm: RmsNorm,
-    gate: Linear,
-    up: Linear,
-    down: Linear,
-    heads: usize,
-    kv_heads: usize,
-    head_dim: usize,
-}
-
 /// What a chunk brings besides its embedded tokens.
-pub(super) struct Chunk<'a> {
+pub(crate) struct Chunk<'a> {
     /// Positions of the whole context; the chunk stands right behind the cache.
-    pub(super) positions: &'a Positions,
+    pub(crate) positions: &'a Positions,
     /// Rows `[n, hidden]` to add to the output of layer k, zero at text tokens. Empty without pictures.
-    pub(super) deepstack: Vec<Tensor>,
+    pub(crate) deepstack: Vec<Tensor>,
 }
 
 /// Hidden states `[n, hidden]` before the final norm and the new keys and values of every layer.
-pub(super) struct Pushed {
-    pub(super) hidden: Tensor,
-    pub(super) keys_values: Vec<(Tensor, Tensor)>,
+pub(crate) struct Pushed {
+    pub(crate) hidden: Tensor,
+    pub(crate) keys_values: Vec<(Tensor, Tensor)>,
 }
 
 impl TextModel {
@@ -67,15 +60,13 @@ impl TextModel {
             config.hidden,
         )?;
         let layers = (0..config.layers)
-            .map(|i| Layer::load(config, weights, &format!("{prefix}layers.{i}")))
+            .map(|i| Layer::load(config, weights, i, &format!("{prefix}layers.{i}")))
             .collect::<Result<_, _>>()?;
         Ok(Self {
             embeddings,
             layers,
             norm: norm(weights, &format!("{prefix}norm"), config.hidden, config.eps)?,
-            head_dim: config.head_dim,
-            axes: config.axes.clone(),
-            frequencies: inverse_frequencies(config.rope_theta, config.head_dim),
+            rope: config.rope.clone(),
             pushed: AtomicU64::new(0),
         })
     }
@@ -87,7 +78,7 @@ impl TextModel {
 
     /// Runs `x` `[n, hidden]`, the tokens right behind `cache`, through all layers. `trace` gets the state entering each
     /// layer and the final norm.
-    pub(super) fn forward(
+    pub(crate) fn forward(
         &self,
         x: Tensor,
         chunk: &Chunk,
@@ -123,7 +114,7 @@ impl TextModel {
     }
 
     /// The final norm.
-    pub(super) fn finish(&self, hidden: &Tensor) -> Result<Tensor, ModelError> {
+    pub(crate) fn finish(&self, hidden: &Tensor) -> Result<Tensor, ModelError> {
         Ok(self.norm.forward(hidden)?)
     }
 
@@ -135,9 +126,10 @@ impl TextModel {
         x: &Tensor,
     ) -> Result<(Tensor, Tensor), ModelError> {
         let n = x.dim(0)?;
-        let mut angles = Vec::with_capacity(n * self.axes.len());
+        let Rope { axes, frequencies } = &self.rope;
+        let mut angles = Vec::with_capacity(n * axes.len());
         for token in start..start + n {
-            for (axis, frequency) in self.axes.iter().zip(&self.frequencies) {
+            for (axis, frequency) in axes.iter().zip(frequencies) {
                 let position = positions.axes.get(*axis).and_then(|axis| axis.get(token));
                 let Some(position) = position else {
                     return Err(ModelError::Range {
@@ -149,11 +141,11 @@ impl TextModel {
                 angles.push(*position as f32 * frequency);
             }
         }
-        tables(&angles, self.head_dim / 2, x.device())
+        tables(&angles, axes.len(), x.device())
     }
 
     /// Rows of the embedding table, `[ids, hidden]`.
-    pub(super) fn embed(
+    pub(crate) fn embed(
         &self,
         ids: &[u32],
         device: &candle_core::Device,
@@ -171,64 +163,4 @@ impl TextModel {
         }
         Ok(Tensor::from_vec(rows, (ids.len(), width), device)?.to_dtype(DType::F32)?)
     }
-}
-
-impl Layer {
-    fn load(config: &TextConfig, weights: &mut Weights, name: &str) -> Result<Self, ModelError> {
-        let (hidden, head_dim, eps) = (config.hidden, config.head_dim, config.eps);
-        let (queries, keys) = (config.heads * head_dim, config.kv_heads * head_dim);
-        let attn = |part: &str| format!("{name}.self_attn.{part}");
-        let mlp = |part: &str| format!("{name}.mlp.{part}");
-        Ok(Self {
-            input_norm: norm(weights, &format!("{name}.input_layernorm"), hidden, eps)?,
-            query: weights.linear(&attn("q_proj"), hidden, queries, false)?,
-            key: weights.linear(&attn("k_proj"), hidden, keys, false)?,
-            value: weights.linear(&attn("v_proj"), hidden, keys, false)?,
-            output: weights.linear(&attn("o_proj"), queries, hidden, false)?,
-            query_norm: norm(weights, &attn("q_norm"), head_dim, eps)?,
-            key_norm: norm(weights, &attn("k_norm"), head_dim, eps)?,
-            mlp_norm: norm(
-                weights,
-                &format!("{name}.post_attention_layernorm"),
-                hidden,
-                eps,
-            )?,
-            gate: weights.linear(&mlp("gate_proj"), hidden, config.intermediate, false)?,
-            up: weights.linear(&mlp("up_proj"), hidden, config.intermediate, false)?,
-            down: weights.linear(&mlp("down_proj"), config.intermediate, hidden, false)?,
-            heads: config.heads,
-            kv_heads: config.kv_heads,
-            head_dim,
-        })
-    }
-
-    /// `joined` puts the cached keys and values before the new ones.
-    fn forward(
-        &self,
-        x: &Tensor,
-        (cos, sin): (&Tensor, &Tensor),
-        joined: impl FnOnce(&(Tensor, Tensor)) -> Result<(Tensor, Tensor), ModelError>,
-    ) -> Result<(Tensor, (Tensor, Tensor)), ModelError> {
-        let n = x.dim(0)?;
-        let normed = self.input_norm.forward(x)?;
-        let split = |t: Tensor, heads| t.reshape((n, heads, self.head_dim));
-        let query = split(self.query.forward(&normed)?, self.heads)?;
-        let key = split(self.key.forward(&normed)?, self.kv_heads)?;
-        let value = split(self.value.forward(&normed)?, self.kv_heads)?;
-        // Norm within each head, then rotate.
-        let query = rotate_heads(&self.query_norm.forward(&query)?, cos, sin)?;
-        let key = rotate_heads(&self.key_norm.forward(&key)?, cos, sin)?;
-        let new = (key, value.transpose(0, 1)?.contiguous()?);
-        let (keys, values) = joined(&new)?;
-        let attended = attention(&query, &keys, &values, true)?;
-        let x = (x + self.output.forward(&attended)?)?;
-        let normed = self.mlp_norm.forward(&x)?;
-        let inner = swiglu(&self.gate.forward(&normed)?, &self.up.forward(&normed)?)?;
-        Ok(((x + self.down.forward(&inner)?)?, new))
-    }
-}
-
-fn norm(weights: &mut Weights, name: &str, width: usize, eps: f64) -> Result<RmsNorm, ModelError> {
-    let weight = weights.vector(&format!("{name}.weight"), width)?;
-    Ok(RmsNorm { weight, eps })
 }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use candle_core::{DType, Tensor};
 
-use super::Qwen3Vl;
-use super::text::{Chunk, Pushed};
+use super::Model;
+use crate::decoder::{Chunk, Pushed};
 use crate::image::Grid;
 use crate::{Control, KvCache, ModelError, PictureSpan, PreparedPrompt};
 
@@ -36,9 +36,9 @@ impl HiddenRows {
 pub struct States {
     /// The state entering each text layer, then the one entering the final norm: `[tokens, hidden]`.
     pub text: Vec<Vec<f32>>,
-    /// Interpolated learned positions of the picture: `[patches, tower width]`.
+    /// Interpolated learned positions of the picture, where the family has them: `[patches, tower width]`.
     pub learned_positions: Vec<f32>,
-    /// The tower after its last block: `[patches, tower width]`.
+    /// The tower after its last block, in its own order of patches: `[patches, tower width]`.
     pub blocks: Vec<f32>,
     /// Features in place of the placeholders: `[rows, hidden]`.
     pub merged: Vec<f32>,
@@ -46,7 +46,7 @@ pub struct States {
     pub deepstack: Vec<Vec<f32>>,
 }
 
-impl Qwen3Vl {
+impl Model {
     /// Pushes tokens `range` of `prompt` behind `cache` and returns the final hidden states of tokens `rows`, in their order.
     ///
     /// `range` starts at `cache.len()`; the cache must hold the beginning of this very prompt. On an error the cache holds
@@ -178,7 +178,10 @@ impl Qwen3Vl {
         let levels = if overlapping.is_empty() {
             0
         } else {
-            self.config.vision.taps.len()
+            self.config
+                .vision
+                .as_ref()
+                .map_or(0, |vision| vision.tower.deepstack())
         };
         let zeros = |part: Range<usize>| {
             Ok(Tensor::zeros(
@@ -265,12 +268,17 @@ impl Qwen3Vl {
     /// # Errors
     /// Those of [`encode_picture`](Self::encode_picture).
     pub fn vision_states(&self, grid: Grid, values: &[f32]) -> Result<States, ModelError> {
-        let out = self.vision.encode(grid, values, &self.device)?;
+        let out = self.tower()?.encode(grid, values, &self.device)?;
         let host =
             |t: &Tensor| -> Result<Vec<f32>, ModelError> { Ok(t.flatten_all()?.to_vec1::<f32>()?) };
         Ok(States {
             text: Vec::new(),
-            learned_positions: host(&out.positions)?,
+            learned_positions: out
+                .positions
+                .as_ref()
+                .map(host)
+                .transpose()?
+                .unwrap_or_default(),
             blocks: host(&out.blocks)?,
             merged: host(&out.merged)?,
             deepstack: out.deepstack.iter().map(host).collect::<Result<_, _>>()?,

@@ -6,16 +6,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use candle_core::Device;
 
-use super::Qwen3Vl;
-use super::config::Config;
-use super::text::TextModel;
-use super::vision::VisionTower;
+use super::Model;
 use crate::ModelError;
-use crate::checkpoint::{Checkpoint, WeightDtype, Weights};
+use crate::checkpoint::{Checkpoint, Part, WeightDtype, Weights};
+use crate::decoder::TextModel;
+use crate::families::Config;
 use crate::head::Table;
+use crate::vision::Tower;
 
 /// Tokens pushed at a time unless set.
-const CHUNK: usize = 512;
+pub(crate) const CHUNK: usize = 512;
 
 /// Tells models apart, so that caches and features of one are refused by another.
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
@@ -23,29 +23,29 @@ static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 /// Loads a Qwen3-VL folder.
 ///
 /// # Errors
-/// Those of [`Checkpoint::open`] and [`Qwen3Vl::load`].
-pub fn load(folder: &Path, dtype: WeightDtype, device: &Device) -> Result<Qwen3Vl, ModelError> {
-    Qwen3Vl::load(Checkpoint::open(folder)?, dtype, device)
+/// Those of [`Checkpoint::open`] and [`Model::load`].
+pub fn load(folder: &Path, dtype: WeightDtype, device: &Device) -> Result<Model, ModelError> {
+    Model::load(Checkpoint::open(folder)?, dtype, device)
 }
 
 /// Loads a checkpoint from memory: config.json, generation_config.json if there is one, whole safetensors files.
 ///
 /// # Errors
-/// Those of [`Checkpoint::from_bytes`] and [`Qwen3Vl::load`].
+/// Those of [`Checkpoint::from_bytes`] and [`Model::load`].
 pub fn load_from_bytes(
     config: &[u8],
     generation_config: Option<&[u8]>,
     weights: Vec<Cow<'static, [u8]>>,
     dtype: WeightDtype,
     device: &Device,
-) -> Result<Qwen3Vl, ModelError> {
+) -> Result<Model, ModelError> {
     let checkpoint = Checkpoint::from_bytes(config, generation_config, weights)?;
-    Qwen3Vl::load(checkpoint, dtype, device)
+    Model::load(checkpoint, dtype, device)
 }
 
-type Parts = (VisionTower, TextModel, Option<Table>);
+type Parts = (Option<Box<dyn Tower>>, TextModel, Option<Table>);
 
-impl Qwen3Vl {
+impl Model {
     /// Checks a checkpoint against its configuration and reads it.
     ///
     /// # Errors
@@ -58,58 +58,58 @@ impl Qwen3Vl {
     ) -> Result<Self, ModelError> {
         let config = Config::read(&checkpoint)?;
         let mut weights = Weights::checking(&checkpoint);
-        parts(&config, &mut weights)?;
-        let checked = weights.finish(dtype)?;
-        let mut weights = Weights::loading(&checkpoint, checked, device);
-        let (vision, text, head) = parts(&config, &mut weights)?;
+        build(&config, &mut weights)?;
+        let checked = weights.checked()?;
+        let mut weights = Weights::loading(&checkpoint, &checked, dtype, device);
+        let (vision, text, head) = build(&config, &mut weights)?;
+        weights.loaded()?;
         Ok(Self {
             config,
             vision,
             text,
             head,
-            checkpoint,
             device: device.clone(),
             parameters: checked.parameters,
-            bf16: checked.bf16,
+            kept: checked.kept(dtype),
+            weight_bytes: checked.bytes(dtype),
+            checkpoint,
             chunk: CHUNK,
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
         })
     }
 }
 
-/// The released naming first, then that of MLX exports and of the oldest files.
-fn parts(config: &Config, weights: &mut Weights) -> Result<Parts, ModelError> {
+/// All parts from their tensors. The released naming first, then that of MLX exports and of the oldest files.
+pub(crate) fn build(config: &Config, weights: &mut Weights) -> Result<Parts, ModelError> {
     let text = weights.prefix(
         "text model",
         &["model.language_model.", "language_model.model.", "model."],
         "embed_tokens.weight",
     );
-    let vision = weights.prefix(
-        "vision tower",
-        &["model.visual.", "visual.", "vision_tower."],
-        "patch_embed.proj.weight",
-    );
     // Where the head is absent it is the embedding table, whatever the tie flags say; where it is present it counts.
     let head = weights.prefix("head", &["lm_head.", "language_model.lm_head."], "weight");
-    let vision = VisionTower::load(
-        &config.vision,
-        config.text.hidden,
-        weights,
-        vision.unwrap_or("model.visual."),
-    )?;
-    let text = TextModel::load(
-        &config.text,
-        weights,
-        text.unwrap_or("model.language_model."),
-    )?;
+    let hidden = config.text.hidden;
+    let vision = match &config.vision {
+        None => None,
+        Some(vision) => {
+            let prefix = weights.prefix(
+                "vision tower",
+                &["model.visual.", "visual.", "vision_tower."],
+                "patch_embed.proj.weight",
+            );
+            weights.enter(Part::Tower);
+            let prefix = prefix.unwrap_or("model.visual.");
+            Some(vision.tower.load(hidden, weights, prefix)?)
+        }
+    };
+    weights.enter(Part::Text);
+    let prefix = text.unwrap_or(match &config.vision {
+        Some(_) => "model.language_model.",
+        None => "model.",
+    });
+    let text = TextModel::load(&config.text, weights, prefix)?;
     let head = head
-        .map(|prefix| {
-            weights.table(
-                &format!("{prefix}weight"),
-                config.text.vocab,
-                config.text.hidden,
-            )
-        })
+        .map(|prefix| weights.table(&format!("{prefix}weight"), config.text.vocab, hidden))
         .transpose()?;
     Ok((vision, text, head))
 }
