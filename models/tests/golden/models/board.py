@@ -16,7 +16,8 @@ import torch
 from safetensors.torch import save_file
 from transformers import AutoTokenizer, Qwen2VLImageProcessor, Qwen3VLForConditionalGeneration
 
-from common import GRIDS, PAD, golden, meta, prompt
+from common import GRIDS, prompt
+from golden import PAD, golden, meta
 
 
 def patchify(image, patch):

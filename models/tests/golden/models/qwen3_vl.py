@@ -7,7 +7,8 @@ Five random checkpoints; see common.py for what is written and with which versio
 
 from transformers import Qwen3VLConfig, Qwen3VLForConditionalGeneration
 
-from common import PAD, VE, VIDEO, VS, output, tiny
+from common import output, tiny
+from golden import PAD, VE, VIDEO, VS
 
 # name -> seed, text and vision dimensions, tied head, files, weight type, config style, bf16 logits
 CHECKPOINTS = {
