@@ -65,14 +65,8 @@ def record(model, ids, pixels, grids, rows):
 
 
 def pictures(visual, vision, grid, pixels):
-    """What the tower made of the pictures, every row in the order of its input."""
+    """What the tower made of the pictures; `blocks` in the order in which the tower works (windows in Qwen2.5-VL)."""
     out = dict(merged=torch.cat(vision["out"].pooler_output), blocks=vision["out"].last_hidden_state)
-    if hasattr(visual, "window_size"):
-        # Blocks of this family run in window order: back to merge-cell order.
-        from transformers.vision_utils import get_vision_window_index
-        order, _ = get_vision_window_index(grid, visual.spatial_merge_size, visual.window_size, visual.patch_size)
-        cells = out["blocks"].reshape(len(order), visual.spatial_merge_unit, -1)
-        out["blocks"] = cells[torch.argsort(order)].flatten(0, 1)
     if hasattr(visual, "pos_embed"):
         from transformers.vision_utils import get_vision_interpolation_indices_and_weights as taps
         index, weight = taps(grid, num_grid_per_side=visual.num_grid_per_side, mode="bilinear", align_corners=True, spatial_merge_size=2)

@@ -20,7 +20,7 @@ LLAMA3 = dict(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_fac
 
 # name -> seed, dimensions, base and scaling of the rotary angles, storage, style, bf16 logits
 CHECKPOINTS = {
-    # Llama 2: f16, no head sharing, num_key_value_heads and head_dim absent, the angles saved along as buffers, eps 1e-5
+    # Llama 2: f16, no head sharing; rope_theta (10000), head_dim and the bias flags absent, the angles saved along as buffers
     "plain-f16": dict(seed=61, hidden=36, inter=48, layers=3, heads=3, kv=3, theta=10000.0, tied=False, dtype="float16", style="old",
                       bf16=True),
     # Llama 3.2: bf16, tied, GQA 4, rope_scaling of rope_type llama3 beside rope_theta, head_dim given
@@ -51,7 +51,8 @@ def v4(kind):
         if kind != "v4":
             cfg.pop("head_dim")
         if kind == "old":
-            cfg.pop("num_key_value_heads")
+            for name in ("rope_theta", "attention_bias", "mlp_bias", "attention_dropout"):
+                cfg.pop(name)
         return cfg
     return style
 

@@ -2,8 +2,8 @@
 
     python qwen2_5_vl.py OUT
 
-See common.py for what is written and with which versions, CHECKPOINTS for the seeds. `blocks` in the golden files is in the order
-of the patches given, not in the window order that the tower runs in.
+See common.py for what is written and with which versions, CHECKPOINTS for the seeds. `blocks` in the golden files is in the window
+order that the tower works in, `merged` in that of the picture.
 """
 
 from transformers import Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration

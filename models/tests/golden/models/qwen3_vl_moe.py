@@ -30,10 +30,10 @@ CHECKPOINTS = {
     # as released, bf16, GQA 4; two taps on two layers of experts
     "released": dict(seed=933, hidden=32, inter=40, layers=2, heads=4, kv=1, head_dim=16, section=[4, 2, 2], theta=5000.0, experts=6,
                      picks=2, moe=12, patch=2, vhidden=16, depth=3, taps=[0, 2], table=6, tied=False, dtype="bfloat16", released=True, bf16=True),
-    # experts in every second layer only, f16 in three files, GQA 2, tied, one pick. The class renormalises whatever the flag says.
+    # experts in every second layer only, f16 in three files, GQA 2, tied, one pick.
     "step2-f16-sharded": dict(seed=677, hidden=40, inter=28, layers=4, heads=4, kv=2, head_dim=12, section=[2, 2, 2], theta=10000.0,
                               experts=5, picks=1, moe=16, step=2, patch=2, vhidden=8, depth=2, taps=[1], table=5, tied=True, dtype="float16", shards=3,
-                              released=True, renormalise=False, bf16=True),
+                              released=True, bf16=True),
     # f32 as transformers 5 saves it, no head sharing; the first layer dense by name
     "dense-first": dict(seed=499, hidden=28, inter=36, layers=3, heads=3, kv=3, head_dim=8, section=[2, 1, 1], theta=1000.0, experts=5,
                         picks=3, moe=12, dense=[0], patch=2, vhidden=8, depth=2, taps=[0, 1], table=7, tied=False, bf16=True),
@@ -55,16 +55,14 @@ def config(c):
         image_token_id=PAD, video_token_id=VIDEO, vision_start_token_id=VS, vision_end_token_id=VE, tie_word_embeddings=c["tied"])
 
 
-def released_config(c):
+def released_config(cfg):
     """As released: num_experts, norm_topk_prob, rope_scaling."""
-    def style(cfg):
-        text = v4_rope(cfg["text_config"])
-        text["num_experts"] = text.pop("num_local_experts")
-        text["norm_topk_prob"] = c.get("renormalise", True)
-        text.pop("tie_word_embeddings")
-        cfg["vision_config"].pop("rope_parameters")
-        return cfg
-    return style
+    text = v4_rope(cfg["text_config"])
+    text["num_experts"] = text.pop("num_local_experts")
+    text["norm_topk_prob"] = True  # the class renormalises whatever this says
+    text.pop("tie_word_embeddings")
+    cfg["vision_config"].pop("rope_parameters")
+    return cfg
 
 
 def released(name, tensor):
@@ -107,10 +105,10 @@ def layouts(out, c):
     """The weights of `released` in the other two layouts, checked to be the same."""
     first = load(Qwen3VLMoeForConditionalGeneration, os.path.join(out, "released"))
     cast = lambda: load(Qwen3VLMoeForConditionalGeneration, os.path.join(out, "released")).to(getattr(torch, c["dtype"]))
-    save(cast(), c, os.path.join(out, "released-held"), config=lambda cfg: cfg)
+    save(cast(), c, os.path.join(out, "released-held"))
     unchanged(first, load(Qwen3VLMoeForConditionalGeneration, os.path.join(out, "released-held")))
     folder = os.path.join(out, "released-apart")
-    save(cast(), c, folder, tensors=apart, config=released_config(c))
+    save(cast(), c, folder, tensors=apart, config=released_config)
     held, single = (load_file(os.path.join(out, f"released-{x}", "model.safetensors")) for x in ("held", "apart"))
     for name in [n for n in held if n.endswith("gate_up_proj")]:
         stem = name.rsplit(".", 1)[0]
@@ -122,7 +120,7 @@ def layouts(out, c):
 if __name__ == "__main__":
     out = output()
     for name, c in CHECKPOINTS.items():
-        tensors, style = (released, released_config(c)) if c.get("released") else (None, None)
+        tensors, style = (released, released_config) if c.get("released") else (None, None)
         equal = c.get("equal")
         tiny(out, Qwen3VLMoeForConditionalGeneration, name, c, config(c), tensors=tensors, style=style,
              prepare=(lambda model: equal_rows(model, equal)) if equal else None, definite=lower_first if equal else contextlib.nullcontext)
