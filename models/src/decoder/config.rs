@@ -157,10 +157,17 @@ fn product(sizes: &[usize]) -> u64 {
 impl Experts {
     /// `None` where the file names no experts.
     fn read(text: &Fields, layers: usize) -> Result<Option<Self>, ModelError> {
-        if text.get("num_experts").is_none() {
+        // Released files say num_experts, transformers 5 saves num_local_experts.
+        const NAMES: [&str; 2] = ["num_experts", "num_local_experts"];
+        let mut given = NAMES.into_iter().filter(|name| text.get(name).is_some());
+        let (Some(name), second) = (given.next(), given.next()) else {
             return Ok(None);
+        };
+        let count = text.count(name)?;
+        if let Some(second) = second.filter(|second| text.get(second) != text.get(name)) {
+            let found = text.count(second)?;
+            return Err(text.refuse(second, found, format!("{count} as {name} says")));
         }
-        let count = text.count("num_experts")?;
         let per_token = text.count("num_experts_per_tok")?;
         if per_token > count {
             let expected = format!("at most {count} experts");
