@@ -44,8 +44,10 @@ pub(crate) struct Experts {
     pub(crate) count: usize,
     pub(crate) per_token: usize,
     pub(crate) intermediate: usize,
-    /// For each layer whether it has experts.
-    pub(crate) sparse: Vec<bool>,
+    /// Every how many layers one has experts: layers step - 1, 2 step - 1, ...
+    step: usize,
+    /// Layers that have none all the same.
+    dense: Vec<usize>,
 }
 
 /// What a family fixes in code rather than in its config.json.
@@ -99,10 +101,8 @@ impl TextConfig {
                 }
             }
         };
-        let experts = Experts::read(text, layers)?;
-        let all_sparse = experts
-            .as_ref()
-            .is_some_and(|e| e.sparse.iter().all(|s| *s));
+        let experts = Experts::read(text)?;
+        let all_sparse = experts.as_ref().is_some_and(Experts::everywhere);
         Ok(Self {
             vocab: text.count("vocab_size")?,
             hidden,
@@ -156,7 +156,7 @@ fn product(sizes: &[usize]) -> u64 {
 
 impl Experts {
     /// `None` where the file names no experts.
-    fn read(text: &Fields, layers: usize) -> Result<Option<Self>, ModelError> {
+    fn read(text: &Fields) -> Result<Option<Self>, ModelError> {
         // Released files say num_experts, transformers 5 saves num_local_experts.
         const NAMES: [&str; 2] = ["num_experts", "num_local_experts"];
         let mut given = NAMES.into_iter().filter(|name| text.get(name).is_some());
@@ -188,9 +188,17 @@ impl Experts {
             count,
             per_token,
             intermediate: text.count("moe_intermediate_size")?,
-            sparse: (0..layers)
-                .map(|layer| !dense.contains(&layer) && (layer + 1).is_multiple_of(step))
-                .collect(),
+            step,
+            dense,
         }))
+    }
+
+    /// Whether a layer has experts.
+    pub(crate) fn at(&self, layer: usize) -> bool {
+        !self.dense.contains(&layer) && (layer + 1).is_multiple_of(self.step)
+    }
+
+    fn everywhere(&self) -> bool {
+        self.step == 1 && self.dense.is_empty()
     }
 }

@@ -52,9 +52,12 @@ impl FeedForward {
         name: &str,
     ) -> Result<Self, ModelError> {
         match &config.experts {
-            Some(experts) if experts.sparse.get(layer).copied().unwrap_or(false) => Ok(
-                Self::Sparse(Sparse::load(experts, config.hidden, weights, name)?),
-            ),
+            Some(experts) if experts.at(layer) => Ok(Self::Sparse(Sparse::load(
+                experts,
+                config.hidden,
+                weights,
+                name,
+            )?)),
             _ => Ok(Self::Dense(Mlp::load(
                 weights,
                 name,
