@@ -1,51 +1,22 @@
 //! Every broken checkpoint or prompt is refused by name.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use candle_core::Device;
-use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 use serde_json::Value;
-use spare_models::{Checkpoint, ModelError, WeightDtype, WeightProblem, load, load_from_bytes};
+use spare_models::{Checkpoint, ModelError, WeightDtype, WeightProblem, load};
 
+use crate::edited::{Tensors, edited};
 use crate::golden::{Golden, data, folder};
-
-type Tensors = BTreeMap<String, (Dtype, Vec<usize>, Vec<u8>)>;
 
 /// Loads `gqa1-tied` after its config and tensors have been changed.
 fn load_changed(
     config: impl FnOnce(&mut Value),
     tensors: impl FnOnce(&mut Tensors),
 ) -> Result<(), ModelError> {
-    let mut json: Value =
-        serde_json::from_slice(&std::fs::read(data("gqa1-tied/config.json")).unwrap()).unwrap();
-    config(&mut json);
-    let bytes = std::fs::read(data("gqa1-tied/model.safetensors")).unwrap();
-    let mut all: Tensors = SafeTensors::deserialize(&bytes)
-        .unwrap()
-        .iter()
-        .map(|(name, t)| {
-            (
-                name.to_string(),
-                (t.dtype(), t.shape().to_vec(), t.data().to_vec()),
-            )
-        })
-        .collect();
-    tensors(&mut all);
-    let views = all.iter().map(|(name, (dtype, shape, data))| {
-        (name, TensorView::new(*dtype, shape.clone(), data).unwrap())
-    });
-    let file = safetensors::serialize(views, None).unwrap();
-    load_from_bytes(
-        &serde_json::to_vec(&json).unwrap(),
-        None,
-        vec![Cow::Owned(file)],
-        WeightDtype::F32,
-        &Device::Cpu,
-    )
-    .map(drop)
+    edited("qwen3_vl/gqa1-tied", config, tensors).map(drop)
 }
 
 fn problems(tensors: impl FnOnce(&mut Tensors)) -> Vec<WeightProblem> {
@@ -155,11 +126,11 @@ fn other_prefixes_load() {
 /// A head in the file counts although the configuration calls it tied, and it is not the embedding.
 #[test]
 fn a_head_in_the_file_is_used() {
-    let golden = Golden::open("gqa2-untied");
+    let golden = Golden::open("qwen3_vl/gqa2-untied");
     let spare_models::HeadWeight::F32(head) = golden.model.head() else {
         panic!()
     };
-    let bytes = std::fs::read(data("gqa2-untied/model.safetensors")).unwrap();
+    let bytes = std::fs::read(data("qwen3_vl/gqa2-untied/model.safetensors")).unwrap();
     let file = SafeTensors::deserialize(&bytes).unwrap();
     let words = |name: &str| -> Vec<f32> {
         file.tensor(name)
@@ -196,7 +167,7 @@ fn missing_files_are_named() {
     let error = open(dir.path()).unwrap_err().to_string();
     assert!(error.contains("found no config.json"), "{error}");
 
-    copy(&data("gqa4-sharded"), dir.path());
+    copy(&data("qwen3_vl/gqa4-sharded"), dir.path());
     open(dir.path()).unwrap();
     std::fs::remove_file(dir.path().join("model-00002-of-00003.safetensors")).unwrap();
     let error = open(dir.path()).unwrap_err();
@@ -229,7 +200,7 @@ fn missing_files_are_named() {
 #[test]
 fn files_that_do_not_parse_are_named() {
     let dir = tempfile::tempdir().unwrap();
-    copy(&data("gqa1-tied"), dir.path());
+    copy(&data("qwen3_vl/gqa1-tied"), dir.path());
     let path = dir.path().join("model.safetensors");
     let whole = std::fs::read(&path).unwrap();
     for bytes in [&b""[..], b"hello", &whole[..whole.len() - 1], &[0xff; 64]] {
@@ -251,7 +222,7 @@ fn files_that_do_not_parse_are_named() {
             .to_string();
         assert!(error.contains(message), "{error}");
     }
-    copy(&data("gqa4-sharded"), dir.path());
+    copy(&data("qwen3_vl/gqa4-sharded"), dir.path());
     std::fs::remove_file(&path).unwrap();
     let index = dir.path().join("model.safetensors.index.json");
     std::fs::write(&index, r#"{"weight_map": {"a": "../b.safetensors"}}"#).unwrap();
@@ -267,19 +238,26 @@ fn files_that_do_not_parse_are_named() {
 #[test]
 fn the_hash_is_of_the_content() {
     let bytes = |file: &str| std::fs::read(data(file)).unwrap();
-    let file = Checkpoint::open(&folder("gqa1-tied")).unwrap().hash();
+    let file = Checkpoint::open(&folder("qwen3_vl/gqa1-tied"))
+        .unwrap()
+        .hash();
     let memory = |config: &[u8], weights: Vec<u8>| {
         Checkpoint::from_bytes(config, None, vec![Cow::Owned(weights)])
             .unwrap()
             .hash()
     };
-    let config = bytes("gqa1-tied/config.json");
-    assert_eq!(file, memory(&config, bytes("gqa1-tied/model.safetensors")));
-    let mut other = bytes("gqa1-tied/model.safetensors");
+    let config = bytes("qwen3_vl/gqa1-tied/config.json");
+    assert_eq!(
+        file,
+        memory(&config, bytes("qwen3_vl/gqa1-tied/model.safetensors"))
+    );
+    let mut other = bytes("qwen3_vl/gqa1-tied/model.safetensors");
     *other.last_mut().unwrap() ^= 1;
     assert_ne!(file, memory(&config, other));
     assert_ne!(
         file,
-        Checkpoint::open(&folder("gqa2-untied")).unwrap().hash()
+        Checkpoint::open(&folder("qwen3_vl/gqa2-untied"))
+            .unwrap()
+            .hash()
     );
 }

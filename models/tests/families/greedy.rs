@@ -6,7 +6,7 @@ use serde_json::Value;
 use spare_models::image::Grid;
 use spare_models::{Control, KvCache, PreparedPrompt, WeightDtype, load};
 
-use crate::golden::{board, data, normalised};
+use crate::golden::{BOARD, data, folder, normalised};
 
 const PATCH: usize = 8;
 
@@ -50,10 +50,10 @@ fn ids(value: &Value) -> Vec<u32> {
 
 #[test]
 fn greedy_ids_are_those_of_transformers() {
-    let model = load(&board(), WeightDtype::Auto, &Device::Cpu).unwrap();
+    let model = load(&folder(BOARD), WeightDtype::Auto, &Device::Cpu).unwrap();
     let golden: Value =
-        serde_json::from_slice(&std::fs::read(data("greedy.json")).unwrap()).unwrap();
-    let pictures = std::fs::read(data("greedy.safetensors")).unwrap();
+        serde_json::from_slice(&std::fs::read(data("qwen3_vl/greedy.json")).unwrap()).unwrap();
+    let pictures = std::fs::read(data("qwen3_vl/greedy.safetensors")).unwrap();
     let pictures = SafeTensors::deserialize(&pictures).unwrap();
     assert_eq!(model.eos(), ids(&golden["eos"]));
     let contexts = golden["contexts"].as_array().unwrap();

@@ -1,13 +1,14 @@
 //! Prompts and pictures that do not fit the model are refused.
 
-use spare_models::PreparedPrompt;
 use spare_models::image::Grid;
+use spare_models::{Control, KvCache, ModelError, PreparedPrompt};
 
+use crate::edited::edited;
 use crate::golden::Golden;
 
 #[test]
 fn prompts_that_do_not_fit_are_refused() {
-    let golden = Golden::open("gqa1-tied");
+    let golden = Golden::open("qwen3_vl/gqa1-tied");
     let model = &golden.model;
     let prompt = golden.prompt();
     let features = |i: usize| (prompt.pictures()[i].features.clone(), [0; 32]);
@@ -61,7 +62,7 @@ fn prompts_that_do_not_fit_are_refused() {
     );
 
     // Features of another model with the same shapes.
-    let twin = Golden::open("gqa1-tied");
+    let twin = Golden::open("qwen3_vl/gqa1-tied");
     let error = PreparedPrompt::new(&twin.model, golden.ids.clone(), prompt.pictures().to_vec())
         .unwrap_err();
     assert!(error.to_string().contains("features of another model"));
@@ -69,7 +70,7 @@ fn prompts_that_do_not_fit_are_refused() {
 
 #[test]
 fn pictures_that_do_not_fit_are_refused() {
-    let golden = Golden::open("gqa1-tied");
+    let golden = Golden::open("qwen3_vl/gqa1-tied");
     let encode = |t, h, w, values: &[f32]| {
         golden
             .model
@@ -91,4 +92,28 @@ fn pictures_that_do_not_fit_are_refused() {
     assert!(encode(1, usize::MAX - 1, usize::MAX - 1, &values).contains("pixel values"));
     values[7] = f32::NAN;
     assert!(encode(1, 6, 10, &values).contains("found NaN at 7"));
+}
+
+/// Weights that are finite but overflow on the way: an error, not an answer.
+#[test]
+fn values_that_overflow_are_an_error() {
+    for name in ["qwen3_vl/gqa1-tied", "qwen3/gqa1-tied"] {
+        let model = edited(
+            name,
+            |_| {},
+            |t| {
+                let down = t
+                    .keys()
+                    .find(|k| k.ends_with("layers.0.mlp.down_proj.weight"));
+                let down = down.unwrap().clone();
+                let bytes = &mut t.get_mut(&down).unwrap().2;
+                *bytes = 1e38f32.to_le_bytes().repeat(bytes.len() / 4);
+            },
+        )
+        .unwrap();
+        let prompt = PreparedPrompt::new(&model, vec![11, 12, 13], Vec::new()).unwrap();
+        let (mut cache, ctl) = (KvCache::new(), Control::none());
+        let error = model.prefill(&prompt, 0..3, &mut cache, &[2], &ctl);
+        assert!(matches!(error, Err(ModelError::NotFinite { .. })), "{name}");
+    }
 }

@@ -15,15 +15,17 @@ const CACHE: f32 = 3e-5;
 fn turn_by_turn_equals_whole() {
     for golden in all() {
         let whole = golden.prompt();
-        let second = whole.pictures()[1].tokens.clone();
-        let turns = [
-            whole.pictures()[0].tokens.end + 3,
-            second.start,
-            second.end + 1,
-            whole.len(),
-        ];
+        let turns = match whole.pictures() {
+            [first, second] => vec![
+                first.tokens.end + 3,
+                second.tokens.start,
+                second.tokens.end + 1,
+                whole.len(),
+            ],
+            _ => vec![9, 10, 25, whole.len()],
+        };
         let (mut cache, mut logits) = (KvCache::new(), Vec::new());
-        for end in turns {
+        for &end in &turns {
             let turn = whole.splice(&golden.model, end, &[], end).unwrap();
             assert_eq!(turn.len(), end);
             logits.extend(golden.logits(&turn, &mut cache, &[]));
@@ -42,15 +44,21 @@ fn turn_by_turn_equals_whole() {
 fn forks_and_rewinds_equal_whole() {
     for golden in all() {
         let prompt = golden.prompt();
-        let pictures = prompt.pictures();
-        let inside = pictures[1].tokens.start + 3;
-        for at in [pictures[0].tokens.start, inside, pictures[1].tokens.end + 2] {
+        let (places, inside) = match prompt.pictures() {
+            [first, second] => {
+                let inside = second.tokens.start + 3;
+                let places = [first.tokens.start, inside, second.tokens.end + 2];
+                (places, Some(inside))
+            }
+            _ => ([1, 17, prompt.len() - 2], None),
+        };
+        for at in places {
             let mut cache = KvCache::new();
             golden.logits(&prompt, &mut cache, &[]);
             let mut fork = cache.fork();
             fork.truncate(at).unwrap();
             // Another continuation on a fork of the fork, of other length and content, then back.
-            if at != inside {
+            if Some(at) != inside {
                 let detour = prompt
                     .splice(&golden.model, at, &[11, 12, 13, 14, 15], prompt.len())
                     .unwrap();
@@ -83,8 +91,11 @@ fn forks_and_rewinds_equal_whole() {
 fn a_spliced_branch_equals_a_plain_run() {
     for golden in all() {
         let (model, prompt) = (&golden.model, golden.prompt());
-        let block = [20, 21, 22, 23, 24, 25, 26];
-        for at in [2, prompt.pictures()[0].tokens.end + 2, prompt.len() - 2] {
+        let middle = prompt.pictures().first().map_or(19, |p| p.tokens.end + 2);
+        for at in [2, middle, prompt.len() - 2] {
+            // A first id that cannot be taken for the one it pushes aside.
+            let first = if golden.ids[at] == 20 { 30 } else { 20 };
+            let block = [first, 21, 22, 23, 24, 25, 26];
             let branch = prompt.splice(model, at, &block, prompt.len()).unwrap();
             assert_eq!(branch.common_prefix(&prompt), at);
             let fresh =
@@ -144,86 +155,18 @@ fn earlier_rows_do_not_see_the_last_token() {
         };
         let (a, b) = (run(&prompt), run(&other));
         let last = (rows.len() - 1) * a.width;
-        assert!(a.values[..last] == b.values[..last], "{}", golden.name);
+        // To the bit; but another number of tokens in an expert moves the low bits of the matrix product they share.
+        let experts = golden.name.starts_with("qwen3_vl_moe");
+        let bound = if experts { 1e-5 } else { 0.0 };
+        let gap = apart(&a.values[..last], &b.values[..last]);
+        assert!(gap <= bound, "{}: {gap:e}", golden.name);
         assert!(a.values[last..] != b.values[last..], "{}", golden.name);
-    }
-}
-
-/// A picture's features depend on it alone, and each picture moves what comes after it.
-#[test]
-fn pictures_are_encoded_apart_and_matter() {
-    for golden in all() {
-        let encode = |i: usize, pixels: &[f32]| {
-            golden
-                .model
-                .encode_picture(golden.grids[i], pixels)
-                .unwrap()
-        };
-        let prompt = golden.prompt();
-        for (i, picture) in prompt.pictures().iter().enumerate() {
-            // Encoded again after the other one: equal to the bit.
-            let again = golden
-                .model
-                .vision_states(golden.grids[i], &golden.pixels[i])
-                .unwrap();
-            encode(1 - i, &golden.pixels[1 - i]);
-            assert!(
-                again.merged
-                    == golden
-                        .model
-                        .vision_states(golden.grids[i], &golden.pixels[i])
-                        .unwrap()
-                        .merged
-            );
-            let mut changed = golden.pixels[i].clone();
-            changed[5] = -changed[5] + 0.25;
-            let mut pictures = prompt.pictures().to_vec();
-            pictures[i].features = encode(i, &changed);
-            pictures[i].key = [99; 32];
-            let other = PreparedPrompt::new(&golden.model, golden.ids.clone(), pictures).unwrap();
-            // Same ids, another key: the common prefix ends at the picture.
-            assert_eq!(prompt.common_prefix(&other), picture.tokens.start);
-            let last = [prompt.len() - 1];
-            let run = |p| {
-                golden
-                    .model
-                    .prefill(
-                        p,
-                        0..prompt.len(),
-                        &mut KvCache::new(),
-                        &last,
-                        &Control::none(),
-                    )
-                    .unwrap()
-            };
-            assert!(run(&prompt) != run(&other), "{} picture {i}", golden.name);
-            // A cache with the first picture is not a prefix of the other prompt.
-            let mut cache = KvCache::new();
-            golden
-                .model
-                .prefill(
-                    &prompt,
-                    0..picture.tokens.end,
-                    &mut cache,
-                    &[],
-                    &Control::none(),
-                )
-                .unwrap();
-            let from = cache.len()..other.len();
-            let error = golden
-                .model
-                .prefill(&other, from, &mut cache, &[], &Control::none())
-                .unwrap_err();
-            assert!(
-                matches!(error, ModelError::Cache { token, .. } if token == picture.tokens.start)
-            );
-        }
     }
 }
 
 #[test]
 fn tokens_pushed_are_counted_by_the_text_model() {
-    let golden = Golden::open("gqa1-tied");
+    let golden = Golden::open("qwen3_vl/gqa1-tied");
     let (model, prompt) = (&golden.model, golden.prompt());
     assert_eq!(model.pushed(), 0);
     let mut cache = KvCache::new();
@@ -236,7 +179,7 @@ fn tokens_pushed_are_counted_by_the_text_model() {
 
 #[test]
 fn a_long_call_reports_and_stops_and_can_go_on() {
-    let mut golden = Golden::open("gqa2-untied");
+    let mut golden = Golden::open("qwen3_vl/gqa2-untied");
     golden.model = golden.model.with_chunk(8);
     let (prompt, flag, seen) = (golden.prompt(), AtomicBool::new(false), AtomicUsize::new(0));
     let report = |p: Progress| {
@@ -262,7 +205,7 @@ fn a_long_call_reports_and_stops_and_can_go_on() {
 
 #[test]
 fn rows_come_in_the_order_asked_for() {
-    let golden = Golden::open("gqa4-sharded");
+    let golden = Golden::open("qwen3_vl/gqa4-sharded");
     let (model, prompt) = (&golden.model, golden.prompt());
     let run = |rows: &[usize]| {
         model
@@ -290,7 +233,7 @@ fn rows_come_in_the_order_asked_for() {
 /// One model, many threads, one cache each.
 #[test]
 fn threads_share_a_model() {
-    let golden = Golden::open("gqa2-tied-v4");
+    let golden = Golden::open("qwen3_vl/gqa2-tied-v4");
     let prompt = golden.prompt();
     let one = || golden.logits(&prompt, &mut KvCache::new(), &[]);
     let first = one();
