@@ -42,24 +42,28 @@ pub(crate) struct ReadyPicture {
 
 impl Engine {
     /// A checkpoint folder as Hugging Face writes it: config.json, safetensors, tokenizer.json, chat template and, for a model that sees,
-    /// preprocessor_config.json. Refuses a model that does not fit into the memory there is.
-    pub fn load(dir: &Path, dtype: WeightDtype) -> Result<Self, Error> {
-        Self::load_on(dir, dtype, &Device::Cpu)
+    /// preprocessor_config.json. Or a GGUF file, which holds all of it. Refuses a model that does not fit into the memory there is.
+    pub fn load(path: &Path, dtype: WeightDtype) -> Result<Self, Error> {
+        Self::from_checkpoint(Checkpoint::open(path)?, dtype, &Device::Cpu)
     }
 
-    /// The same on a device. On another one than the CPU its memory is not asked for beforehand.
-    pub fn load_on(dir: &Path, dtype: WeightDtype, device: &Device) -> Result<Self, Error> {
-        let checkpoint = Checkpoint::open(dir)?;
+    /// An opened checkpoint on a device. On another one than the CPU its memory is not asked for beforehand.
+    pub fn from_checkpoint(
+        checkpoint: Checkpoint,
+        dtype: WeightDtype,
+        device: &Device,
+    ) -> Result<Self, Error> {
         let about = checkpoint.inspect()?;
         if let Some(available) = available_memory().filter(|_| device.is_cpu()) {
             about.fits(dtype, ESTIMATED_CONTEXT, available)?;
         }
-        let companions = Companions::read(dir, about.sees)?;
-        let model = Model::load(checkpoint, dtype, device)?;
-        let name = dir.file_name().map_or_else(
-            || dir.display().to_string(),
+        let companions = Companions::of(&checkpoint, about.sees)?;
+        let place = Path::new(checkpoint.place());
+        let name = place.file_name().map_or_else(
+            || checkpoint.place().to_owned(),
             |n| n.to_string_lossy().into_owned(),
         );
+        let model = Model::load(checkpoint, dtype, device)?;
         Self::assemble(name, model, &companions)
     }
 

@@ -198,7 +198,7 @@ impl Config {
         }
         Ok(Self {
             family,
-            vision: Vision::read(&config, family, &text, checkpoint.tower_optional())?,
+            vision: Vision::read(&config, family, &text)?,
             eos: eos(checkpoint, &config, &text_fields)?,
             text,
         })
@@ -210,11 +210,8 @@ impl Vision {
         config: &Fields,
         family: Family,
         text: &TextConfig,
-        optional: bool,
     ) -> Result<Option<Self>, ModelError> {
-        if matches!(family, Family::Qwen3 | Family::Llama)
-            || (optional && config.get("vision_config").is_none())
-        {
+        if matches!(family, Family::Qwen3 | Family::Llama) {
             return Ok(None);
         }
         let vision = config.object("vision_config")?;

@@ -1,25 +1,28 @@
 //! `spare doctor`: what this machine and this build have, and what a checkpoint is before a weight of it is read.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use spare_models::{
     Checkpoint, Companions, DeviceChoice, Inspection, available_memory, human_bytes,
 };
 
-use super::options::load;
+use super::options::{load, open};
 use super::output::print;
 use crate::{Error, WeightDtype};
 
 /// Show the device, threads, CPU features and a checkpoint. Reads headers only; exit 1 where something is missing.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// `board` or a checkpoint folder.
+    /// `board`, a checkpoint folder or a GGUF file.
     #[arg(default_value = "board", value_name = "MODEL")]
     model: String,
     /// The same as MODEL.
     #[arg(long = "model", value_name = "MODEL", conflicts_with = "model")]
     named: Option<String>,
+    /// The vision tower of a GGUF model.
+    #[arg(long, value_name = "FILE")]
+    mmproj: Option<PathBuf>,
     /// Tokens of context that the memory is estimated for.
     #[arg(long, default_value_t = 4096, value_name = "N")]
     tokens: usize,
@@ -33,7 +36,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, Error> {
         board(&mut out)?;
         true
     } else {
-        folder(&mut out, Path::new(model), args.tokens)?
+        checkpoint(&mut out, Path::new(model), args)?
     };
     print(out.as_bytes())?;
     Ok(sound)
@@ -57,7 +60,7 @@ fn machine() -> String {
 
 /// The compiled-in checkpoint is small enough to be loaded whole.
 fn board(out: &mut String) -> Result<(), Error> {
-    let engine = load("board", WeightDtype::Auto, DeviceChoice::Cpu)?;
+    let engine = load("board", None, WeightDtype::Auto, DeviceChoice::Cpu)?;
     let card = engine.card();
     let _ = write!(
         out,
@@ -76,12 +79,13 @@ fn board(out: &mut String) -> Result<(), Error> {
     Ok(())
 }
 
-fn folder(out: &mut String, folder: &Path, tokens: usize) -> Result<bool, Error> {
-    let about = Checkpoint::open(folder)?.inspect()?;
-    let _ = writeln!(out, "checkpoint: {}", folder.display());
-    describe(out, &about, tokens);
+fn checkpoint(out: &mut String, model: &Path, args: &Args) -> Result<bool, Error> {
+    let checkpoint = open(model, args.mmproj.as_deref())?;
+    let about = checkpoint.inspect()?;
+    let _ = writeln!(out, "checkpoint: {}", model.display());
+    describe(out, &about, args.tokens);
     let mut missing: Vec<String> = about.problems.iter().map(ToString::to_string).collect();
-    if let Err(error) = Companions::read(folder, about.sees) {
+    if let Err(error) = Companions::of(&checkpoint, about.sees) {
         missing.push(error.to_string());
     }
     for file in &about.without_data {

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 
 use super::input::{Input, check_names};
+use spare_models::Checkpoint;
+
 use crate::plan::{PlanOptions, Trigger, sha256};
 use crate::rules::Paper;
 use crate::score::{Kl, ScoreOptions};
@@ -18,9 +20,12 @@ use crate::{DeviceChoice, Engine, Error, EvidenceBuilder, PruneOptions, Pruner, 
 pub(crate) struct Common {
     /// The run: .json (one, or an array of runs), .jsonl (one a line), either with .gz or .zst, or - for standard input.
     pub run: PathBuf,
-    /// `board` (compiled in; it knows its small world only) or a checkpoint folder.
-    #[arg(long, default_value = "board", value_name = "board|DIR")]
+    /// `board` (compiled in; it knows its small world only), a checkpoint folder or a GGUF file.
+    #[arg(long, default_value = "board", value_name = "board|DIR|FILE.gguf")]
     pub model: String,
+    /// The vision tower of a GGUF model, a file of its own.
+    #[arg(long, value_name = "FILE")]
+    pub mmproj: Option<PathBuf>,
     /// Weights in memory. auto never rounds one: 16-bit weights stay as stored from 1.5 B parameters on and are widened to f32 below; quantised ones
     /// stay quantised. q8_0 and q4_k quantise the text model.
     #[arg(
@@ -179,7 +184,7 @@ impl Common {
 
     fn engine(&self) -> Result<Engine, Error> {
         set_threads(self.threads)?;
-        let engine = load(&self.model, self.dtype, self.device)?;
+        let engine = load(&self.model, self.mmproj.as_deref(), self.dtype, self.device)?;
         Ok(match self.pictures {
             Pictures::See => engine,
             Pictures::Placeholder => engine.with_placeholders(),
@@ -291,18 +296,36 @@ impl Common {
 }
 
 /// Loads the named checkpoint.
-pub(crate) fn load(model: &str, dtype: WeightDtype, device: DeviceChoice) -> Result<Engine, Error> {
-    if model == "board" {
+pub(crate) fn load(
+    model: &str,
+    mmproj: Option<&Path>,
+    dtype: WeightDtype,
+    device: DeviceChoice,
+) -> Result<Engine, Error> {
+    if model == "board" && mmproj.is_none() {
         #[cfg(feature = "embedded-model")]
         return Engine::board_as(dtype);
         #[cfg(not(feature = "embedded-model"))]
         return Err(Error::Option {
             option: "--model",
             found: "board, which this build does not carry".into(),
-            expected: "a checkpoint folder".into(),
+            expected: "a checkpoint folder or a GGUF file".into(),
         });
     }
-    Engine::load_on(Path::new(model), dtype, &device.open()?)
+    Engine::from_checkpoint(open(Path::new(model), mmproj)?, dtype, &device.open()?)
+}
+
+/// Opens a model folder, or a GGUF file with its mmproj.
+pub(crate) fn open(model: &Path, mmproj: Option<&Path>) -> Result<Checkpoint, Error> {
+    match mmproj {
+        None => Ok(Checkpoint::open(model)?),
+        Some(mmproj) if model.is_file() => Ok(Checkpoint::open_gguf(model, Some(mmproj))?),
+        Some(mmproj) => Err(Error::Option {
+            option: "--mmproj",
+            found: format!("`{}` beside a model that is no GGUF file", mmproj.display()),
+            expected: "a GGUF file as --model".into(),
+        }),
+    }
 }
 
 /// One pool for all numeric work. The environment is read by candle and rayon when they first need it.

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use candle_core::quantized::{GgmlDType, QStorage, QTensor};
+use candle_core::quantized::QTensor;
 use candle_core::{Device, Tensor};
 use half::{bf16, f16};
 use rayon::prelude::*;
 
-use super::{Kept, Stored};
+use super::{Kept, Stored, gguf};
 use crate::linear::Matrix;
 
 /// The bytes of one tensor, or of some rows of it, in row-major order.
@@ -25,11 +25,7 @@ impl Raw<'_> {
             Stored::F32 | Stored::Other(_) => self.map(f32_at),
             Stored::Bf16 => self.map(|b| bf16_at(b).to_f32()),
             Stored::F16 => self.map(|b| f16_at(b).to_f32()),
-            Stored::Blocks(dtype) => {
-                let elements = self.bytes.len() / dtype.type_size() * dtype.block_size();
-                let tensor = self.blocks(dtype, (1, elements))?;
-                tensor.dequantize(&Device::Cpu)?.flatten_all()?.to_vec1()?
-            }
+            Stored::Blocks(dtype) => gguf::numbers(dtype, &self.bytes)?,
         })
     }
 
@@ -65,7 +61,7 @@ impl Raw<'_> {
             Kept::Bf16 => Matrix::Dense(Tensor::from_vec(self.to_bf16()?, dims, device)?),
             Kept::F16 => Matrix::Dense(Tensor::from_vec(self.to_f16()?, dims, device)?),
             Kept::Blocks(dtype) if self.stored == Stored::Blocks(dtype) => {
-                let storage = QStorage::from_data(Cow::Borrowed(&self.bytes), device, dtype)?;
+                let storage = gguf::storage(dtype, &self.bytes, device)?;
                 Matrix::quantised(QTensor::new(storage, dims)?)?
             }
             Kept::Blocks(dtype) => {
@@ -111,11 +107,6 @@ impl Raw<'_> {
             bytes,
             stored: self.stored,
         }
-    }
-
-    fn blocks(&self, dtype: GgmlDType, dims: (usize, usize)) -> candle_core::Result<QTensor> {
-        let storage = QStorage::from_data(Cow::Borrowed(&self.bytes), &Device::Cpu, dtype)?;
-        QTensor::new(storage, dims)
     }
 
     fn size(&self) -> usize {

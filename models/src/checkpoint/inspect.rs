@@ -60,7 +60,7 @@ impl Checkpoint {
             context: text.context,
             cache_bytes: text.cache_bytes(),
             problems,
-            without_data: without_data.map(|shard| shard.name.clone()).collect(),
+            without_data: without_data.map(|shard| shard.name().to_owned()).collect(),
             bytes: WeightDtype::ALL
                 .map(|dtype| (dtype, checked.bytes(dtype)))
                 .to_vec(),

@@ -1,19 +1,13 @@
 //! Which safetensors files are there, and what stands in their headers?
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use memmap2::Mmap;
 use safetensors::tensor::Metadata;
 
+use super::file::Bytes;
 use super::{Fields, Stored, WeightProblem, read_optional};
 use crate::ModelError;
-
-/// At least a page on every system that has them.
-#[cfg(unix)]
-const PAGE: usize = 1 << 16;
 
 const SINGLE: &str = "model.safetensors";
 const INDEX: &str = "model.safetensors.index.json";
@@ -24,17 +18,10 @@ const LONGEST_HEADER: u64 = 100_000_000;
 /// One safetensors file, mapped or in memory.
 #[derive(Debug)]
 pub(super) struct Shard {
-    pub(super) name: String,
     data: Bytes,
     pub(super) tensors: BTreeMap<String, Entry>,
     /// False for a file that ends with its header: enough to say what the model is, not to load it.
     pub(super) has_data: bool,
-}
-
-#[derive(Debug)]
-enum Bytes {
-    Mapped(Mmap),
-    Memory(Cow<'static, [u8]>),
 }
 
 /// Where a tensor stands in its file.
@@ -47,7 +34,8 @@ pub(super) struct Entry {
 }
 
 impl Shard {
-    fn new(name: String, data: Bytes) -> Result<Self, ModelError> {
+    pub(super) fn new(data: Bytes) -> Result<Self, ModelError> {
+        let name = data.name.clone();
         let malformed = |message: String| ModelError::Format {
             file: name.clone(),
             message: format!("not a safetensors file: {message}"),
@@ -93,27 +81,14 @@ impl Shard {
             .collect();
         Ok(Self {
             has_data: held == meta.data_len(),
-            name,
             data,
             tensors,
         })
     }
 
-    pub(super) fn from_bytes(name: String, bytes: Cow<'static, [u8]>) -> Result<Self, ModelError> {
-        Self::new(name, Bytes::Memory(bytes))
-    }
-
-    fn map(path: PathBuf) -> Result<Self, ModelError> {
-        let read = |source| ModelError::Read {
-            path: path.clone(),
-            source,
-        };
-        let file = File::open(&path).map_err(read)?;
-        // SAFETY: the map is only read. A file that another process cuts short while it is mapped would fault, as with
-        // every mapped checkpoint; folders are not written to while a model is loaded from them.
-        #[allow(unsafe_code)]
-        let map = unsafe { Mmap::map(&file) }.map_err(read)?;
-        Self::new(path.display().to_string(), Bytes::Mapped(map))
+    /// The file's name.
+    pub(super) fn name(&self) -> &str {
+        &self.data.name
     }
 
     /// The whole file.
@@ -128,34 +103,7 @@ impl Shard {
 
     /// Gives the pages of a tensor that has been read back to the system, so that a mapped file does not fill the memory.
     pub(super) fn release(&self, entry: &Entry) {
-        #[cfg(unix)]
-        if let Bytes::Mapped(map) = &self.data {
-            // Whole pages only: the first and the last may hold parts of other tensors, which would be read again.
-            let start = entry.start.next_multiple_of(PAGE);
-            let end = entry.end / PAGE * PAGE;
-            if start < end {
-                // SAFETY: the map is read-only and backed by a file, so dropped pages come back with the same bytes.
-                #[allow(unsafe_code)]
-                let _ = unsafe {
-                    map.unchecked_advise_range(
-                        memmap2::UncheckedAdvice::DontNeed,
-                        start,
-                        end - start,
-                    )
-                };
-            }
-        }
-        #[cfg(not(unix))]
-        let _ = entry;
-    }
-}
-
-impl Bytes {
-    fn as_slice(&self) -> &[u8] {
-        match self {
-            Bytes::Mapped(map) => map,
-            Bytes::Memory(bytes) => bytes,
-        }
+        self.data.release(entry.start..entry.end);
     }
 }
 
@@ -163,7 +111,7 @@ impl Bytes {
 pub(super) fn open(folder: &Path) -> Result<(Vec<Shard>, Vec<WeightProblem>), ModelError> {
     let single = folder.join(SINGLE);
     if single.is_file() {
-        return Ok((vec![Shard::map(single)?], Vec::new()));
+        return Ok((vec![Shard::new(Bytes::map(&single)?)?], Vec::new()));
     }
     let Some(index) = read_optional(&folder.join(INDEX))? else {
         return Err(ModelError::MissingFile {
@@ -187,7 +135,7 @@ pub(super) fn open(folder: &Path) -> Result<(Vec<Shard>, Vec<WeightProblem>), Mo
     for (file, tensors) in files {
         let path = folder.join(&file);
         if path.is_file() {
-            shards.push(Shard::map(path)?);
+            shards.push(Shard::new(Bytes::map(&path)?)?);
         } else {
             problems.push(WeightProblem::MissingShard { file, tensors });
         }
@@ -201,11 +149,11 @@ pub(super) fn duplicates(shards: &[Shard]) -> Vec<WeightProblem> {
     let mut problems = Vec::new();
     for shard in shards {
         for name in shard.tensors.keys() {
-            if let Some(first) = seen.insert(name, &shard.name) {
+            if let Some(first) = seen.insert(name, shard.name()) {
                 problems.push(WeightProblem::Duplicate {
                     name: name.clone(),
                     first: first.into(),
-                    second: shard.name.clone(),
+                    second: shard.name().into(),
                 });
             }
         }

@@ -1,13 +1,12 @@
 //! Is every tensor there once, in the right shape, finite, and used?
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use candle_core::{DType, Device, Tensor};
 
 use super::convert::Raw;
-use super::shards::{Entry, Shard};
+use super::source::Source;
 use super::{Checkpoint, Kept, Part, Stored, WeightDtype, WeightProblem};
 use crate::ModelError;
 use crate::head::Table;
@@ -149,15 +148,13 @@ impl<'a> Weights<'a> {
 
     /// What a checking pass learned, and every problem it found.
     pub(crate) fn inspected(mut self) -> (Checked, Vec<WeightProblem>) {
-        for shard in &self.checkpoint.shards {
-            for (name, entry) in &shard.tensors {
-                let ignored = IGNORED_SUFFIXES.iter().any(|s| name.ends_with(s));
-                if !ignored && !self.used.contains(name) {
-                    self.problems.push(WeightProblem::Unexpected {
-                        name: name.clone(),
-                        found: entry.shape.clone(),
-                    });
-                }
+        for (name, source) in Source::all(self.checkpoint) {
+            let ignored = IGNORED_SUFFIXES.iter().any(|s| name.ends_with(s));
+            if !ignored && !self.used.contains(name) {
+                self.problems.push(WeightProblem::Unexpected {
+                    name: name.clone(),
+                    found: source.shape().into(),
+                });
             }
         }
         let parameters = self.tensors.iter().map(|t| t.elements).sum();
@@ -176,20 +173,14 @@ impl<'a> Weights<'a> {
         let (checked, mut problems) = self.inspected();
         for shard in checkpoint.shards.iter().filter(|shard| !shard.has_data) {
             problems.push(WeightProblem::HeaderOnly {
-                file: shard.name.clone(),
+                file: shard.name().into(),
             });
         }
         if problems.is_empty() {
             return Ok(checked);
         }
-        for shard in &checkpoint.shards {
-            for (name, entry) in shard
-                .tensors
-                .iter()
-                .filter(|(name, _)| used.contains(*name))
-            {
-                problems.extend(not_finite(name, &shard.raw(entry)));
-            }
+        for (name, source) in Source::all(checkpoint).filter(|(name, _)| used.contains(*name)) {
+            problems.extend(not_finite(name, &source.raw()?));
         }
         Err(ModelError::Weights {
             place: checkpoint.place.clone(),
@@ -234,9 +225,8 @@ impl<'a> Weights<'a> {
         self.find(name).is_some()
     }
 
-    fn find(&self, name: &str) -> Option<(&'a Shard, &'a Entry)> {
-        let mut shards = self.checkpoint.shards.iter();
-        shards.find_map(|shard| Some((shard, shard.tensors.get(name)?)))
+    fn find(&self, name: &str) -> Option<Source<'a>> {
+        Source::find(self.checkpoint, name)
     }
 
     /// Looks `name` up. A checking pass notes it, or what is wrong with it, and returns `None`. `part` is `None` for
@@ -253,27 +243,27 @@ impl<'a> Weights<'a> {
                 name: name.into(),
                 expected: shape.into(),
             },
-            Some((_, entry)) if entry.shape != shape => WeightProblem::Shape {
+            Some(source) if source.shape() != shape => WeightProblem::Shape {
                 name: name.into(),
-                found: entry.shape.clone(),
+                found: source.shape().into(),
                 expected: shape.into(),
             },
-            Some((_, entry)) if matches!(entry.stored, Stored::Other(_)) => WeightProblem::Type {
+            Some(source) if matches!(source.stored(), Stored::Other(_)) => WeightProblem::Type {
                 name: name.into(),
-                found: entry.stored.to_string(),
+                found: source.stored().to_string(),
             },
-            Some((shard, entry)) => match self.mode {
+            Some(source) => match self.mode {
                 Mode::Check => {
                     self.tensors.push(Used {
                         elements: shape.iter().map(|&n| n as u64).product(),
                         width: shape.iter().skip(1).product(),
-                        stored: entry.stored,
+                        stored: source.stored(),
                         part,
                     });
                     return Ok(None);
                 }
                 Mode::Load { .. } => {
-                    let raw = shard.raw(entry);
+                    let raw = source.raw()?;
                     self.problems.extend(not_finite(name, &raw));
                     return Ok(Some(raw));
                 }
@@ -292,8 +282,8 @@ impl<'a> Weights<'a> {
 
     /// Gives the pages of a tensor back once it has been read.
     fn release(&self, name: &str) {
-        if let Some((shard, entry)) = self.find(name) {
-            shard.release(entry);
+        if let Some(source) = self.find(name) {
+            source.release();
         }
     }
 
@@ -412,7 +402,7 @@ impl<'a> Weights<'a> {
         let (plain, turned) = ([count, rows, columns], [count, columns, rows]);
         let transposed = self
             .find(name)
-            .is_some_and(|(_, entry)| entry.shape == turned);
+            .is_some_and(|source| source.shape() == turned);
         if rows == columns {
             self.problems.push(WeightProblem::SquareExperts {
                 name: name.into(),
@@ -459,13 +449,4 @@ fn not_finite(name: &str, raw: &Raw) -> Option<WeightProblem> {
         count,
         first,
     })
-}
-
-impl Shard {
-    fn raw(&self, entry: &Entry) -> Raw<'_> {
-        Raw {
-            bytes: Cow::Borrowed(self.tensor(entry)),
-            stored: entry.stored,
-        }
-    }
 }
