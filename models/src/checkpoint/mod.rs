@@ -1,6 +1,7 @@
 //! Which files make a checkpoint, and do they hold exactly what the model needs?
 
 mod fields;
+pub mod gguf;
 mod problem;
 mod shards;
 mod weights;
