@@ -157,11 +157,11 @@ fn gguf_of(source: &Value, pre: &str) -> Gguf {
     file
 }
 
-/// The tokenizer that `.ci/fetch-tokenizer` brings, where it is.
-fn qwen3() -> Option<PathBuf> {
-    let path = std::env::var_os("SPARE_QWEN3_TOKENIZER").map(PathBuf::from);
+/// A tokenizer that `.ci/fetch-tokenizer` brings, where it is.
+fn fetched(variable: &str, folder: &str) -> Option<PathBuf> {
+    let path = std::env::var_os(variable).map(PathBuf::from);
     let root = data("../../..");
-    let path = path.unwrap_or_else(|| root.join("target/qwen3-tokenizer/tokenizer.json"));
+    let path = path.unwrap_or_else(|| root.join(format!("target/{folder}/tokenizer.json")));
     if !path.exists() {
         let message = format!("{} is absent (run .ci/fetch-tokenizer)", path.display());
         assert!(
@@ -175,16 +175,26 @@ fn qwen3() -> Option<PathBuf> {
 }
 
 #[test]
-fn the_vocabulary_of_qwen3_gives_the_ids_of_its_own_tokenizer() {
-    let Some(path) = qwen3() else { return };
-    let source = std::fs::read(path).unwrap();
-    let file = gguf_of(&json(&source), "qwen2");
-    let made = GgufCheckpoint::from_bytes(Cow::Owned(file.bytes()), None).unwrap();
-    same(
-        "qwen3",
-        made.tokenizer(),
-        &Tokenizer::from_bytes(&source).unwrap(),
-    );
+fn real_vocabularies_give_the_ids_of_their_own_tokenizers() {
+    for (variable, folder, pre) in [
+        ("SPARE_QWEN3_TOKENIZER", "qwen3-tokenizer", "qwen2"),
+        ("SPARE_LLAMA3_TOKENIZER", "llama3-tokenizer", "llama-bpe"),
+    ] {
+        let Some(path) = fetched(variable, folder) else {
+            continue;
+        };
+        let source = std::fs::read(path).unwrap();
+        let mut file = gguf_of(&json(&source), pre);
+        if pre == "llama-bpe" {
+            file.number("tokenizer.ggml.bos_token_id", 128_000);
+        }
+        let made = GgufCheckpoint::from_bytes(Cow::Owned(file.bytes()), None).unwrap();
+        same(
+            folder,
+            made.tokenizer(),
+            &Tokenizer::from_bytes(&source).unwrap(),
+        );
+    }
 }
 
 /// Splitting of numbers tells the known ways apart: one digit, three, as many as there are.
