@@ -3,9 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use spare_models::{
-    Checkpoint, Companions, DeviceChoice, Inspection, available_memory, human_bytes,
-};
+use spare_models::{Companions, DeviceChoice, Inspection, available_memory, human_bytes};
 
 use super::options::{load, open};
 use super::output::print;
