@@ -1,6 +1,6 @@
 //! Does each picture count, by itself, in its place and in all of its values?
 
-use spare_models::{Control, KvCache, ModelError, PreparedPrompt};
+use spare_models::{Control, KvCache, Model, ModelError, PreparedPrompt};
 
 use crate::golden::{Golden, apart, seeing};
 
@@ -126,7 +126,7 @@ fn another_picture_changes_the_top_token() {
 fn a_prompt_leaves_nothing_behind() {
     for golden in seeing() {
         let text: Vec<u32> = (20..50).collect();
-        let run = |model| {
+        let run = |model: &Model| {
             let prompt = PreparedPrompt::new(model, text.clone(), Vec::new()).unwrap();
             let rows: Vec<usize> = (0..prompt.len()).collect();
             let (range, mut cache) = (0..prompt.len(), KvCache::new());
