@@ -156,7 +156,7 @@ fn hidden(
 ) -> Vec<f32> {
     let pictures = files
         .iter()
-        .take(pad_runs(&ids, model.image_token()))
+        .take(pad_runs(&ids, model.image_token().unwrap()))
         .map(|file| {
             let pixels = pre
                 .process(&decode(&fs::read(file).unwrap()).unwrap())

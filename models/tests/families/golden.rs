@@ -163,6 +163,11 @@ impl Golden {
         self.floats.contains_key(name)
     }
 
+    /// Whether a router picks experts.
+    pub fn has_experts(&self) -> bool {
+        self.ints.keys().any(|name| name.starts_with("router."))
+    }
+
     pub fn floats(&self, name: &str) -> &[f32] {
         &self.floats[name]
     }

@@ -93,9 +93,10 @@ fn a_spliced_branch_equals_a_plain_run() {
         let (model, prompt) = (&golden.model, golden.prompt());
         let middle = prompt.pictures().first().map_or(19, |p| p.tokens.end + 2);
         for at in [2, middle, prompt.len() - 2] {
-            // A first id that cannot be taken for the one it pushes aside.
-            let first = if golden.ids[at] == 20 { 30 } else { 20 };
-            let block = [first, 21, 22, 23, 24, 25, 26];
+            let mut block = [20, 21, 22, 23, 24, 25, 26];
+            if prompt.ids()[at] == block[0] {
+                block.reverse();
+            }
             let branch = prompt.splice(model, at, &block, prompt.len()).unwrap();
             assert_eq!(branch.common_prefix(&prompt), at);
             let fresh =
@@ -131,7 +132,8 @@ fn a_spliced_branch_equals_a_plain_run() {
     }
 }
 
-/// No token sees a later one, also inside and between pictures.
+/// No token sees a later one, also inside and between pictures: to the bit where the token is alone in its row of every
+/// product. Experts work on the rows of all tokens that pick them, so there the last token moves the order of sums.
 #[test]
 fn earlier_rows_do_not_see_the_last_token() {
     for golden in all() {
@@ -155,12 +157,12 @@ fn earlier_rows_do_not_see_the_last_token() {
         };
         let (a, b) = (run(&prompt), run(&other));
         let last = (rows.len() - 1) * a.width;
-        // To the bit; but another number of tokens in an expert moves the low bits of the matrix product they share.
-        let experts = golden.name.starts_with("qwen3_vl_moe");
-        let bound = if experts { 1e-5 } else { 0.0 };
-        let gap = apart(&a.values[..last], &b.values[..last]);
-        assert!(gap <= bound, "{}: {gap:e}", golden.name);
-        assert!(a.values[last..] != b.values[last..], "{}", golden.name);
+        let before = apart(&a.values[..last], &b.values[..last]);
+        println!("{}: {before:.1e}", golden.name);
+        let bound = if golden.has_experts() { 1e-5 } else { 0.0 };
+        assert!(before <= bound, "{}: {before:e}", golden.name);
+        let moved = apart(&a.values[last..], &b.values[last..]);
+        assert!(moved > 1e-2, "{}: {moved:e}", golden.name);
     }
 }
 
