@@ -19,6 +19,7 @@ pub struct Engine {
     pub(crate) prompter: Prompter,
     pub(crate) preprocessor: Preprocessor,
     name: String,
+    revision: Option<String>,
 }
 
 /// A picture ready for the tower.
@@ -63,13 +64,23 @@ impl Engine {
             prompter,
             preprocessor,
             name,
+            revision: None,
         })
+    }
+
+    /// Names where the checkpoint comes from, for receipts: a repository `owner/name` and its commit.
+    #[must_use]
+    pub fn with_source(mut self, repo: impl Into<String>, commit: impl Into<String>) -> Self {
+        self.name = repo.into();
+        self.revision = Some(commit.into());
+        self
     }
 
     /// What receipts say of the model.
     pub fn card(&self) -> ModelCard {
         ModelCard {
             name: self.name.clone(),
+            revision: self.revision.clone(),
             weights: hex(&self.model.weights_hash()),
             template: self.prompter.template().hash().to_owned(),
             dtype: format!("{:?}", self.model.describe().dtype).to_lowercase(),

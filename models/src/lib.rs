@@ -35,6 +35,7 @@ mod control;
 pub mod embedded;
 mod error;
 mod head;
+pub mod hub;
 pub mod image;
 mod ops;
 mod positions;
@@ -51,6 +52,8 @@ pub use error::ModelError;
 pub use head::HeadWeight;
 pub use positions::Positions;
 pub use prepared::{PictureSpan, PreparedPrompt};
+/// The architectures that load, as config.json names them.
+pub const ARCHITECTURES: &[&str] = &[qwen3_vl::ARCHITECTURE];
 pub use qwen3_vl::{Description, Features, HiddenRows, Qwen3Vl, load, load_from_bytes};
 
 /// Sets the number of worker threads for everything numeric; only the first call in a process has an effect.

@@ -7,8 +7,12 @@ use crate::Error;
 /// Show the device, threads, CPU features and the checkpoint.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// `board` or a checkpoint folder.
-    #[arg(long, default_value = "board", value_name = "board|DIR")]
+    /// `board`, a checkpoint folder or a repository of the Hugging Face Hub.
+    #[arg(
+        long,
+        default_value = "board",
+        value_name = "board|DIR|OWNER/NAME[@REVISION]"
+    )]
     model: String,
 }
 
@@ -20,9 +24,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     out.push_str(&format!("cpu features: {}\n", features().join(" ")));
     let engine = load(&args.model, Dtype::Auto)?;
     let card = engine.card();
+    let commit = card.revision.map(|commit| format!(" at commit {commit}"));
     out.push_str(&format!(
-        "checkpoint: {}\n  {}\n  weights sha256 {}\n  template sha256 {}\n  resizer {}\n",
+        "checkpoint: {}{}\n  {}\n  weights sha256 {}\n  template sha256 {}\n  resizer {}\n",
         card.name,
+        commit.unwrap_or_default(),
         engine.describe(),
         card.weights,
         card.template,

@@ -18,8 +18,12 @@ use crate::{Engine, Error, EvidenceBuilder, PruneOptions, Pruner, WeightDtype};
 pub(crate) struct Common {
     /// The run: .json (one, or an array of runs), .jsonl (one a line), either with .gz or .zst, or - for standard input.
     pub run: PathBuf,
-    /// `board` (compiled in; it knows its small world only) or a checkpoint folder.
-    #[arg(long, default_value = "board", value_name = "board|DIR")]
+    /// `board` (compiled in; it knows its small world only), a checkpoint folder, or a repository of the Hugging Face Hub.
+    #[arg(
+        long,
+        default_value = "board",
+        value_name = "board|DIR|OWNER/NAME[@REVISION]"
+    )]
     pub model: String,
     /// Weights in memory: bf16 takes half and gives the same numbers for a bf16 checkpoint; auto is f32 below 1.5 B parameters.
     #[arg(long, value_enum, default_value_t = Dtype::Auto)]
@@ -289,10 +293,10 @@ pub(crate) fn load(model: &str, dtype: Dtype) -> Result<Engine, Error> {
         return Err(Error::Option {
             option: "--model",
             found: "board, which this build does not carry".into(),
-            expected: "a checkpoint folder".into(),
+            expected: super::model::EXPECTED.into(),
         });
     }
-    Engine::load(Path::new(model), dtype)
+    super::model::load(model, dtype)
 }
 
 /// One pool for all numeric work. The environment is read by candle and rayon when they first need it.

@@ -7,7 +7,7 @@ use crate::ModelError;
 use crate::checkpoint::{Checkpoint, Fields};
 
 /// Architectures that load.
-const ARCHITECTURE: &str = "Qwen3VLForConditionalGeneration";
+pub(crate) const ARCHITECTURE: &str = "Qwen3VLForConditionalGeneration";
 
 /// Base of the tower's rotary frequencies where config.json has no field for it.
 const VISION_ROPE_THETA: f64 = 10_000.0;

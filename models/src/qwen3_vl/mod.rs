@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use candle_core::{Device, Tensor};
 
+pub(crate) use config::ARCHITECTURE;
 pub use forward::{HiddenRows, States};
 pub use load::{load, load_from_bytes};
 
