@@ -29,6 +29,7 @@ pub struct Engine {
     name: String,
     /// Whether pictures are read as text.
     blind: bool,
+    revision: Option<String>,
 }
 
 /// A picture ready for the tower.
@@ -127,13 +128,23 @@ impl Engine {
             preprocessor,
             name,
             blind: false,
+            revision: None,
         })
+    }
+
+    /// Names where the checkpoint comes from, for receipts: a repository `owner/name` and its commit.
+    #[must_use]
+    pub fn with_source(mut self, repo: impl Into<String>, commit: impl Into<String>) -> Self {
+        self.name = repo.into();
+        self.revision = Some(commit.into());
+        self
     }
 
     /// What receipts say of the model.
     pub fn card(&self) -> ModelCard {
         ModelCard {
             name: self.name.clone(),
+            revision: self.revision.clone(),
             weights: hex(&self.model.weights_hash()),
             template: self.prompter.template().hash().to_owned(),
             dtype: self.model.describe().dtype,

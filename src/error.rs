@@ -111,6 +111,10 @@ pub enum Error {
         /// What goes.
         expected: String,
     },
+    /// A model that could not be found by its name, or not be downloaded.
+    #[cfg(feature = "engine")]
+    #[error(transparent)]
+    Hub(#[from] spare_models::hub::HubError),
     /// The caller raised the cancel flag.
     #[error("cancelled")]
     Cancelled,

@@ -38,6 +38,7 @@ pub mod embedded;
 mod error;
 mod families;
 mod head;
+pub mod hub;
 pub mod image;
 mod linear;
 mod llama;

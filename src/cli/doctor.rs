@@ -1,19 +1,23 @@
 //! `spare doctor`: what this machine and this build have, and what a checkpoint is before a weight of it is read.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use spare_models::{Companions, DeviceChoice, Inspection, available_memory, human_bytes};
 
-use super::options::{load, open};
+use super::model::open;
+use super::options::load;
 use super::output::print;
 use crate::{Error, WeightDtype};
 
 /// Show the device, threads, CPU features and a checkpoint. Reads headers only; exit 1 where something is missing.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// `board`, a checkpoint folder or a GGUF file.
-    #[arg(default_value = "board", value_name = "MODEL")]
+    /// `board`, a checkpoint folder, a GGUF file or a repository of the Hugging Face Hub.
+    #[arg(
+        default_value = "board",
+        value_name = "board|DIR|FILE.gguf|OWNER/NAME[@REVISION]"
+    )]
     model: String,
     /// The same as MODEL.
     #[arg(long = "model", value_name = "MODEL", conflicts_with = "model")]
@@ -34,7 +38,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, Error> {
         board(&mut out)?;
         true
     } else {
-        checkpoint(&mut out, Path::new(model), args)?
+        checkpoint(&mut out, model, args)?
     };
     print(out.as_bytes())?;
     Ok(sound)
@@ -77,10 +81,11 @@ fn board(out: &mut String) -> Result<(), Error> {
     Ok(())
 }
 
-fn checkpoint(out: &mut String, model: &Path, args: &Args) -> Result<bool, Error> {
-    let checkpoint = open(model, args.mmproj.as_deref())?;
+fn checkpoint(out: &mut String, model: &str, args: &Args) -> Result<bool, Error> {
+    let (checkpoint, source) = open(model, args.mmproj.as_deref())?;
     let about = checkpoint.inspect()?;
-    let _ = writeln!(out, "checkpoint: {}", model.display());
+    let commit = source.map(|snapshot| format!(" at commit {}", snapshot.commit));
+    let _ = writeln!(out, "checkpoint: {model}{}", commit.unwrap_or_default());
     describe(out, &about, args.tokens);
     let mut missing: Vec<String> = about.problems.iter().map(ToString::to_string).collect();
     if let Err(error) = Companions::of(&checkpoint, about.sees) {

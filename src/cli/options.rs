@@ -6,8 +6,6 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 
 use super::input::{Input, check_names};
-use spare_models::Checkpoint;
-
 use crate::plan::{PlanOptions, Trigger, sha256};
 use crate::rules::Paper;
 use crate::score::{Kl, ScoreOptions};
@@ -20,8 +18,12 @@ use crate::{DeviceChoice, Engine, Error, EvidenceBuilder, PruneOptions, Pruner, 
 pub(crate) struct Common {
     /// The run: .json (one, or an array of runs), .jsonl (one a line), either with .gz or .zst, or - for standard input.
     pub run: PathBuf,
-    /// `board` (compiled in; it knows its small world only), a checkpoint folder or a GGUF file.
-    #[arg(long, default_value = "board", value_name = "board|DIR|FILE.gguf")]
+    /// `board` (compiled in; it knows its small world only), a checkpoint folder, a GGUF file, or a repository of the Hugging Face Hub.
+    #[arg(
+        long,
+        default_value = "board",
+        value_name = "board|DIR|FILE.gguf|OWNER/NAME[@REVISION]"
+    )]
     pub model: String,
     /// The vision tower of a GGUF model, a file of its own.
     #[arg(long, value_name = "FILE")]
@@ -309,23 +311,10 @@ pub(crate) fn load(
         return Err(Error::Option {
             option: "--model",
             found: "board, which this build does not carry".into(),
-            expected: "a checkpoint folder or a GGUF file".into(),
+            expected: super::model::EXPECTED.into(),
         });
     }
-    Engine::from_checkpoint(open(Path::new(model), mmproj)?, dtype, &device.open()?)
-}
-
-/// Opens a model folder, or a GGUF file with its mmproj.
-pub(crate) fn open(model: &Path, mmproj: Option<&Path>) -> Result<Checkpoint, Error> {
-    match mmproj {
-        None => Ok(Checkpoint::open(model)?),
-        Some(mmproj) if model.is_file() => Ok(Checkpoint::open_gguf(model, Some(mmproj))?),
-        Some(mmproj) => Err(Error::Option {
-            option: "--mmproj",
-            found: format!("`{}` beside a model that is no GGUF file", mmproj.display()),
-            expected: "a GGUF file as --model".into(),
-        }),
-    }
+    super::model::load(model, mmproj, dtype, device)
 }
 
 /// One pool for all numeric work. The environment is read by candle and rayon when they first need it.

@@ -46,8 +46,11 @@ impl TextHash {
 /// What scored the record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelCard {
-    /// Name or folder name.
+    /// Name, folder name, or `owner/name` of a repository.
     pub name: String,
+    /// The repository's commit, where the checkpoint comes from one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
     /// SHA-256 over config and weights.
     pub weights: String,
     /// SHA-256 of the chat template.
