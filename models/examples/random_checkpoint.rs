@@ -32,6 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     )
 }
 
+/// config.json of a shape.
 pub fn config(shape: &str) -> Option<Value> {
     let (text, vision) = match shape {
         "qwen3-vl-2b" => (
@@ -118,6 +119,7 @@ fn tensors(config: &Value) -> Result<BTreeMap<String, Vec<usize>>, Box<dyn std::
     Ok(all)
 }
 
+/// Writes config.json, the files and their index into `out`.
 pub fn write(config: &Value, out: &Path, headers: bool) -> Result<(), Box<dyn std::error::Error>> {
     std::fs::create_dir_all(out)?;
     std::fs::write(out.join("config.json"), serde_json::to_vec_pretty(config)?)?;

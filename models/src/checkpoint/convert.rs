@@ -160,3 +160,94 @@ fn bf16_at(b: &[u8]) -> bf16 {
 fn f16_at(b: &[u8]) -> f16 {
     b.try_into().map_or(f16::NAN, f16::from_le_bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use candle_core::quantized::GgmlDType;
+
+    use super::*;
+    use crate::linear::Linear;
+
+    fn raw(values: &[f32]) -> Raw<'static> {
+        Raw {
+            bytes: values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+            stored: Stored::F32,
+        }
+    }
+
+    fn wave(len: usize, step: f32) -> Vec<f32> {
+        (0..len).map(|i| (i as f32 * step).sin()).collect()
+    }
+
+    /// Each offered type against the product in f64; the bounds are those of 8, 7, 3 and 4 bits a weight.
+    #[test]
+    fn products_in_every_type_stay_near_f64() {
+        let (rows, width, n) = (8, 512, 3);
+        let (weight, x) = (wave(rows * width, 0.7), wave(n * width, 1.3));
+        let dot = |a: &[f32], b: &[f32]| -> f64 {
+            a.iter()
+                .zip(b)
+                .map(|(a, b)| f64::from(*a) * f64::from(*b))
+                .sum()
+        };
+        let exact: Vec<f64> = x
+            .chunks(width)
+            .flat_map(|x| weight.chunks(width).map(|w| dot(x, w)).collect::<Vec<_>>())
+            .collect();
+        let input = Tensor::from_slice(&x, (n, width), &Device::Cpu).unwrap();
+        for (kept, bound) in [
+            (Kept::F32, 1e-4),
+            (Kept::F16, 0.01),
+            (Kept::Bf16, 0.1),
+            (Kept::Blocks(GgmlDType::Q8_0), 0.4),
+            (Kept::Blocks(GgmlDType::Q4K), 4.0),
+        ] {
+            let matrix = raw(&weight)
+                .matrix(kept, (rows, width), &Device::Cpu)
+                .unwrap();
+            let got = Linear::new(matrix, None).forward(&input).unwrap();
+            let got = got.flatten_all().unwrap().to_vec1::<f32>().unwrap();
+            let gaps = got
+                .iter()
+                .zip(&exact)
+                .map(|(a, b)| (f64::from(*a) - b).abs());
+            let gap = gaps.fold(0.0, f64::max);
+            println!("{kept:?}: {gap:.1e}");
+            assert!(gap < bound, "{kept:?}: {gap}");
+            assert!(
+                kept == Kept::F32 || gap > 1e-6,
+                "{kept:?}: nothing was rounded"
+            );
+        }
+    }
+
+    #[test]
+    fn slices_of_both_layouts_are_the_same_rows() {
+        let (rows, columns) = (4, 6);
+        let plain = wave(2 * rows * columns, 0.3);
+        let turned: Vec<f32> = (0..2)
+            .flat_map(|e| (0..columns).flat_map(move |c| (0..rows).map(move |r| (e, r, c))))
+            .map(|(e, r, c)| plain[e * rows * columns + r * columns + c])
+            .collect();
+        let (plain, turned) = (raw(&plain), raw(&turned));
+        for (index, part) in [(0, 0..4), (1, 0..2), (1, 2..4)] {
+            let a = plain.slice((rows, columns), index, part.clone(), false);
+            let b = turned.slice((rows, columns), index, part.clone(), true);
+            assert_eq!(a.to_f32().unwrap(), b.to_f32().unwrap());
+            assert_eq!(a.to_f32().unwrap().len(), part.len() * columns);
+        }
+    }
+
+    #[test]
+    fn what_no_type_holds_is_counted() {
+        let mut values = wave(100, 0.1);
+        values[7] = f32::NAN;
+        values[70] = f32::INFINITY;
+        assert_eq!(raw(&values).not_finite(), Some((2, 7)));
+        values[7] = 65504.0;
+        values[70] = -7e4;
+        assert_eq!(raw(&values).not_finite(), None);
+        assert_eq!(raw(&values).beyond_f16(), Some((1, 70)));
+    }
+}

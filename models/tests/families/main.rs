@@ -4,6 +4,7 @@
 mod bf16;
 mod broken;
 mod configs;
+mod dtypes;
 mod edited;
 mod exact;
 mod golden;

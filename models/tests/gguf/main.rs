@@ -2,8 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod configs;
+mod continued;
 mod dequantised;
 mod hostile;
+mod loaded;
 mod memory;
 mod refused;
 mod smollm2;

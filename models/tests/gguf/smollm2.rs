@@ -14,7 +14,7 @@ use tokenizers::Tokenizer;
 
 use super::{data, json};
 
-fn fetched() -> Option<PathBuf> {
+pub fn fetched() -> Option<PathBuf> {
     let path = std::env::var_os("SPARE_SMOLLM2").map(PathBuf::from);
     let default = "tests/fetched/smollm2/SmolLM2-135M-Instruct.Q4_1.gguf";
     let path = path.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join(default));
@@ -101,7 +101,7 @@ fn chats_are_rendered_and_encoded_as_in_transformers() {
         return;
     };
     let mut special = SpecialTokens::from_config(checkpoint.tokenizer_config()).unwrap();
-    special.image = "<file_sep>".into();
+    special.image = Some("<file_sep>".into());
     let template = checkpoint.template().unwrap();
     let prompter = Prompter::new(checkpoint.tokenizer(), template, &special).unwrap();
     let mut chats = 0;
