@@ -161,6 +161,12 @@ fn a_session_file_is_one_record_and_other_lines_are_runs() {
         json!({"messages": [{"role": "user", "content": "a"}], "type": "t", "sessionId": "s"})
             .to_string();
     assert_eq!(container(&format!("{run}\n{run}\n")), Container::Jsonl);
+    // Messages one a line are no session, but items of one Responses run.
+    let item = json!({"type": "message", "role": "user", "content": "a"}).to_string();
+    let items = format!("{item}\n{item}\n");
+    assert_eq!(container(&items), Container::Json);
+    let (run, format) = read(&items);
+    assert_eq!((format.name(), run.messages.len()), ("openai-responses", 2));
     let records: Vec<_> = Records::new(session.as_bytes(), Container::Json)
         .map(Result::unwrap)
         .collect();

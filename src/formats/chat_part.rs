@@ -23,11 +23,9 @@ pub(crate) fn part(value: &Value, at: &str) -> Result<Part, FormatError> {
                 Some(Value::Object(image)) => match image.get("url") {
                     Some(Value::String(url)) => (format!("{at}/image_url/url"), url),
                     _ => {
-                        return Err(shape(
-                            &format!("{at}/image_url"),
-                            value,
-                            "an object with a string `url`",
-                        ));
+                        let expected = "an object with a string `url`";
+                        let image = fields.get("image_url").unwrap_or(value);
+                        return Err(shape(&format!("{at}/image_url"), image, expected));
                     }
                 },
                 _ => return Err(shape(at, value, "an image part with `image_url`")),
