@@ -235,7 +235,6 @@ proptest! {
         let end = if crlf { "\r\n" } else { "\n" };
         let one = |e: &Value, seed: &mut u64| spell(e, seed).replace("\n\t", " ").trim().to_owned() + end;
         let source: String = events.iter().map(|e| one(e, &mut seed)).collect();
-        prop_assume!(events.len() > 1);
         let pruned = check(&source, Some("State: nothing yet."), &|s| mask >> (s.index % 32) & 1 == 1);
         prop_assert_eq!(broken(&pruned.text), broken(&source));
         let after = lines(&pruned.text);
