@@ -154,14 +154,16 @@ fn nothing_is_dropped_in_reading() {
         run.messages[3].calls[0].string_argument("summary").unwrap(),
         "Lots 7714 (upper) and 7702."
     );
-    let odd = json!([{"role": "model", "parts": [{"executableCode": {"code": "1"}}, {"fileData": {"mimeType": "video/mp4", "fileUri": "gs://a"}}]}]);
+    let odd = json!([{"role": "model", "parts": [{"executableCode": {"code": "1"}}, {"fileData": {"mimeType": "video/mp4", "fileUri": "gs://a"}}, {"file_data": {"mime_type": "image/png", "file_uri": "https://e.org/files/a"}}]}]);
     let (run, format) = read(&odd.to_string());
     assert_eq!(format.name(), "gemini");
+    let [code, video, uploaded] = run.messages[0].parts.as_slice() else {
+        unreachable!()
+    };
+    assert!(matches!((code, video), (Part::Other(_), Part::Other(_))));
+    // Uploaded files always stand at a URL.
     assert!(
-        run.messages[0]
-            .parts
-            .iter()
-            .all(|p| matches!(p, Part::Other(_)))
+        matches!(uploaded, Part::Picture(p) if p.source == PictureSource::Unopened("https://e.org/files/a".into()))
     );
 }
 
@@ -217,10 +219,6 @@ fn bad_runs_say_where_and_what() {
         (
             part(json!({"inlineData": {"mimeType": "image/png"}})),
             vec!["/contents/0/parts/0/inlineData", "`data`"],
-        ),
-        (
-            part(json!({"file_data": {"mime_type": "image/png", "file_uri": "https://e.org/a"}})),
-            vec!["/file_data/file_uri", "the URL"],
         ),
         (
             part(json!({"functionCall": {"args": {}}})),

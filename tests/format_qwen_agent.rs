@@ -55,7 +55,9 @@ fn a_row_is_one_turn_and_results_find_their_calls() {
     assert!(
         matches!(&run.messages[1].parts[0], Part::Picture(p) if p.source == PictureSource::Path("img/shelf.png".into()))
     );
-    assert!(matches!(&run.messages[1].parts[1], Part::Other(v) if v["image"].is_string()));
+    assert!(
+        matches!(&run.messages[1].parts[1], Part::Picture(p) if matches!(&p.source, PictureSource::Unopened(_)))
+    );
     assert!(
         run.messages[7].calls[0]
             .string_argument("summary")

@@ -126,6 +126,72 @@ fn raw_base64_is_a_picture() {
 }
 
 #[test]
+fn every_thought_of_a_text_is_a_segment() {
+    let content = "Thought: first a.\nAction: look(1)\nThought: then b,\nover two lines.\nAction: Zoom\nAction Input: {\"n\": 2}\nThought: c\nFinal Answer: d";
+    for content in [
+        json!(content),
+        json!([{"type": "text", "text": content}, {"type": "text", "text": "THOUGHT 4: e\nANSWER: f"}]),
+    ] {
+        let source = json!({"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": content}]}).to_string();
+        let found = bodies(&source);
+        let texts: Vec<&str> = found.iter().map(|f| f.2.as_str()).collect();
+        let expected = ["first a.", "then b,\nover two lines.", "c", "e"];
+        assert_eq!(texts, expected[..texts.len()]);
+        assert!(texts.len() >= 3 && found.iter().all(|f| f.3.is_none()));
+        let (run, _) = read(&source);
+        let calls: Vec<&str> = run.messages[1]
+            .calls
+            .iter()
+            .map(|c| c.name.as_str())
+            .collect();
+        assert_eq!(calls, ["look", "Zoom"]);
+        // The prompt shows the text as it was.
+        let shown = &run.template_messages(2)[1]["content"];
+        let shown: String = match shown {
+            Value::Array(parts) => parts.iter().map(|p| p["text"].as_str().unwrap()).collect(),
+            text => text.as_str().unwrap().into(),
+        };
+        assert!(
+            shown.starts_with(
+                content
+                    .as_str()
+                    .unwrap_or("Thought: first a.\nAction: look(1)\nThought: then b")
+            )
+        );
+        keeps_the_frame(&source, Some("All is done, and this is a summary of it."));
+    }
+    // What stands behind an observation that the model wrote itself is made up.
+    let made_up = "Thought: a\nAction: look(1)\nObservation: none\nThought: b\nFinal Answer: c";
+    let source =
+        json!([{"role": "user", "content": "q"}, {"role": "assistant", "content": made_up}]);
+    let found = bodies(&source.to_string());
+    assert_eq!(
+        found.iter().map(|f| f.2.as_str()).collect::<Vec<_>>(),
+        ["a"]
+    );
+}
+
+/// Boxes of a run whose instructions say how they are to be read.
+#[test]
+fn evidence_says_how_the_boxes_of_the_instructions_are_read() {
+    let run = json!([
+        {"role": "user", "content": "Boxes are [x, y, w, h], range 0 to 1. Is the jug left of the tap?"},
+        {"role": "assistant", "content": "THOUGHT 0: First I look at the whole picture, once more and then again. The jug stands at [0.11, 0.40, 0.08, 0.10], and I am going to check it against the tap now.\nACTION 0: look(1)"},
+        {"role": "user", "content": "OBSERVATION: done"},
+        {"role": "assistant", "content": "THOUGHT 1: So yes.\nANSWER: yes"},
+    ]);
+    let pruned = keeps_the_frame(&run.to_string(), Some("The jug is found."));
+    assert!(
+        pruned.after.contains("[0.11, 0.40, 0.08, 0.10]")
+            && pruned
+                .after
+                .contains("(x, y, width, height; 0..1; picture not stated)"),
+        "{}",
+        pruned.after
+    );
+}
+
+#[test]
 fn a_label_alone_is_not_left() {
     let run = json!([{"role": "assistant", "content": "Thought: a\nFinal Answer: b"}, {"role": "user", "content": "more"},
         {"role": "assistant", "content": "Thought: only this"}]);

@@ -120,7 +120,7 @@ impl Slots {
 fn filled(kind: usize, pointer: String, value: Value) -> Part {
     let carried = json!({"type": MEDIA[kind].0.trim_matches(['<', '>']), "value": value});
     match &value {
-        Value::String(address) if kind == 0 => picture_part(address, pointer, &carried),
+        Value::String(address) if kind == 0 => picture_part(address, pointer),
         _ => Part::Other(carried),
     }
 }
