@@ -157,6 +157,11 @@ pub enum PictureProblem {
         /// The picture folder.
         root: PathBuf,
     },
+    /// A URL, or a path that leaves the picture folder.
+    #[error(
+        "found an address that is not opened, expected a data URI or a relative path inside the picture folder"
+    )]
+    Unopened,
     /// The file cannot be read.
     #[error("{0}")]
     Unreadable(std::io::Error),

@@ -70,7 +70,7 @@ fn soup() -> impl Strategy<Value = String> {
         6 => prop::sample::select(vec![
             "\"", "'", "`", "“", "”", "’", "[", "]", "(", ")", "{", ",", ".", ":", "/", "\\", "-", "−", "–", "+", "#", "_", "@", "°",
             "%", "$", "€", "^", "×", "&", "~", " ", "\n", "\t", "\u{a0}", "5", "12", "0", "e", "E", "x", "A", "Hop", "Inn", "The",
-            "I", "px", "m", "EUR", "http://", "𝟘", "½", "é", "e\u{301}", "\u{301}", "\u{200d}", "👨‍👩‍👧", "🇳", "🇱", "中", "号", "5️⃣", "'s", "\r",
+            "I", "px", "m", "EUR", "http://", "𝟘", "½", "é", "e\u{301}", "\u{301}", "\u{93e}", "\u{903}", "\u{345}", "\u{200d}", "👨‍👩‍👧", "🇳", "🇱", "中", "号", "5️⃣", "'s", "\r",
         ]).prop_map(String::from),
     ];
     prop::collection::vec(piece, 0..24).prop_map(|p| p.concat())
@@ -86,7 +86,10 @@ proptest! {
             prop_assert!(last <= atom.start && atom.start < atom.end && atom.end <= text.len());
             prop_assert!(text.is_char_boundary(atom.start) && text.is_char_boundary(atom.end));
             prop_assert!(!atom.text(&text).is_empty());
-            prop_assert!(occurs(&text, atom.text(&text)), "{:?} of {:?}", atom.text(&text), text);
+            let value = atom.text(&text);
+            prop_assert!(occurs(&text, value), "{value:?} of {text:?}");
+            // Also where a line of evidence sets it between spaces.
+            prop_assert!(occurs(&format!("Number: it is {value} there"), value), "{value:?} of {text:?} between spaces");
             last = atom.end;
         }
     }

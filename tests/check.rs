@@ -83,6 +83,20 @@ fn unknown_names_are_refused_before_anything_is_read() {
     }
 }
 
+/// Parts without `type` are what Qwen-Agent writes: only who says that the run is OpenAI chat is refused.
+#[test]
+fn parts_without_type_are_a_run_of_qwen_agent() {
+    let dir = TempDir::new().unwrap();
+    let run = json!([{"role": "user", "content": [{"image": "a.png"}, {"text": "a"}]}, {"role": "assistant", "content": [{"text": "b"}]}]);
+    fs::write(dir.path().join("a.json"), run.to_string()).unwrap();
+    let out = check(dir.path(), &["a.json"]);
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    assert_eq!(
+        text(&out.stdout),
+        "1 x qwen-agent: rules of qwen-agent\n0 violations\n"
+    );
+}
+
 fn good(id: &str) -> String {
     json!({"id": id, "messages": [{"role": "user", "content": "one\u{2028}two"}, {"role": "assistant", "content": "<think>a</think>A"}]}).to_string()
 }

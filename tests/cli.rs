@@ -133,6 +133,14 @@ fn bad_pictures_are_refused() {
     try_it("text.png", &["text.png"]);
     try_it("empty.png", &["empty.png"]);
     try_it("huge.png", &["huge.png", "100000"]);
+    for elsewhere in [
+        "http://example.org/a.png",
+        "https://example.org/a.png",
+        "a/../../b.png",
+        "/etc/passwd",
+    ] {
+        try_it(elsewhere, &[elsewhere, "not opened", "a data URI"]);
+    }
     try_it("data:image/png;base64,@@@@", &["base64"]);
     try_it("data:image/png,abc", &["base64"]);
     #[cfg(unix)]

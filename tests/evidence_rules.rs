@@ -297,6 +297,36 @@ fn a_superseded_value_is_not_written_and_not_missed() {
     ));
 }
 
+/// A list is the same value however its spaces stand, and a quotation whatever its quotes.
+#[test]
+fn a_value_in_two_spellings_is_one_value() {
+    let text =
+        "It was [1, 2, 3, 4], or 'Hop  Inn'. Now [1,\n2, 3,\n4] stands there, or \"Hop Inn\".";
+    let mentions = |superseded: &[usize], only_here: &[usize]| {
+        lines(&Source {
+            text,
+            superseded,
+            only_here,
+            ..Source::default()
+        })
+    };
+    let note = "(order, unit and picture not stated)";
+    let lists = mentions(&[0], &[2]);
+    assert_eq!(
+        lists,
+        [format!(
+            "Box: [1, 2, 3, 4] stands there, or \"Hop Inn\" {note}"
+        )]
+    );
+    let names = mentions(&[1], &[3]);
+    assert_eq!(
+        names,
+        [format!(
+            "Text: [1, 2, 3, 4] stands there, or \"Hop Inn\" {note}"
+        )]
+    );
+}
+
 #[test]
 fn lines_of_a_model_are_held_to_the_same_rules() {
     let text = "The sign reads \"Stop\" and the distance is 12.50 m.";

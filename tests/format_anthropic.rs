@@ -1,15 +1,12 @@
 //! Anthropic Messages: reading, whole blocks out, and what the provider refuses.
 #![allow(clippy::unwrap_used)]
 
-#[path = "common/checked.rs"]
-mod checked;
 mod common;
-use common::prune;
 
-use checked::{all_ways, broken, data, frozen, rules};
+use common::format::{data, every_way, frozen, places, violations};
+use common::prune::{check, read};
 use common::{spell, text};
 use proptest::prelude::*;
-use prune::{check, read};
 use serde_json::{Value, json};
 use spare::formats::{FORMATS, FormatError, OpenAiChat, WireFormat};
 use spare::trajectory::{Part, PictureSource, Role, SegmentKind, VisibleText, segments};
@@ -58,32 +55,32 @@ fn exact_or_absent(before: &Value, after: &Value) {
 #[test]
 fn an_open_loop_is_left_alone_and_says_why() {
     let text = data("anthropic/open_loop.json");
-    for pruned in all_ways(&text, Some(SIGMA)) {
-        assert_eq!(pruned.text, text);
+    for pruned in every_way("anthropic", &text, Some(SIGMA)) {
+        assert_eq!(pruned.after, text);
         assert_eq!(
             frozen(&pruned),
             ["open_turn", "open_turn", "redacted_thinking"]
         );
     }
-    assert_eq!(broken(&text), []);
+    assert_eq!(violations(&text), []);
 }
 
 #[test]
 fn whole_thinking_blocks_leave_a_closed_turn() {
     let text = data("anthropic/closed_turn.json");
     let before = parsed(&text);
-    for pruned in all_ways(&text, Some(SIGMA)) {
-        let after = parsed(&pruned.text);
+    for pruned in every_way("anthropic", &text, Some(SIGMA)) {
+        let after = parsed(&pruned.after);
         assert!(
             thinking(&after).len() < thinking(&before).len(),
             "{}",
-            pruned.text
+            pruned.after
         );
         exact_or_absent(&before, &after);
         assert_eq!(others(&after), others(&before));
         assert_eq!(frozen(&pruned), ["redacted_thinking"]);
         for value in ["6.8 bar", "KT-5582-M", "0-16"] {
-            assert!(pruned.text.contains(value), "{value}");
+            assert!(pruned.after.contains(value), "{value}");
         }
     }
 }
@@ -91,7 +88,7 @@ fn whole_thinking_blocks_leave_a_closed_turn() {
 #[test]
 fn evidence_is_a_plain_text_block_that_is_no_reasoning() {
     let pruned = check(&data("anthropic/summary_call.json"), None, &|_| true);
-    let block = &parsed(&pruned.text)["messages"][1]["content"][0];
+    let block = &parsed(&pruned.after)["messages"][1]["content"][0];
     assert_eq!(
         block.as_object().unwrap().keys().collect::<Vec<_>>(),
         ["type", "text"]
@@ -100,7 +97,7 @@ fn evidence_is_a_plain_text_block_that_is_no_reasoning() {
         block["text"].as_str().unwrap().starts_with("Evidence ("),
         "{block}"
     );
-    let (run, _) = read(&pruned.text);
+    let (run, _) = read(&pruned.after);
     let left = segments(&run, VisibleText::Auto);
     assert!(
         left.iter()
@@ -113,28 +110,28 @@ fn evidence_is_a_plain_text_block_that_is_no_reasoning() {
 fn a_run_whose_thinking_is_all_pruned_keeps_its_visible_text() {
     let text = data("anthropic/interleaved_bare.json");
     let pruned = check(&text, Some(SIGMA), &|s| s.index == 1);
-    let after = parsed(&pruned.text);
-    assert_eq!(thinking(&after), Vec::<Value>::new(), "{}", pruned.text);
-    assert!(pruned.text.contains("\"unknown\": null"));
-    let (run, format) = read(&pruned.text);
+    let after = parsed(&pruned.after);
+    assert_eq!(thinking(&after), Vec::<Value>::new(), "{}", pruned.after);
+    assert!(pruned.after.contains("\"unknown\": null"));
+    let (run, format) = read(&pruned.after);
     assert_eq!(format.name(), "anthropic");
     assert_eq!(segments(&run, VisibleText::Auto), []);
     // A deleted block leaves nothing where its message holds more.
     let blocks = after[1]["content"].as_array().unwrap();
-    assert_eq!(blocks.len(), 4, "{}", pruned.text);
+    assert_eq!(blocks.len(), 4, "{}", pruned.after);
     assert!(blocks[0]["text"].as_str().unwrap().contains("LV-31"));
-    all_ways(&text, Some(SIGMA));
+    every_way("anthropic", &text, Some(SIGMA));
 }
 
 #[test]
 fn text_beside_calls_is_reasoning_where_there_is_no_other() {
     let text = data("anthropic/visible_text.json");
-    for pruned in all_ways(&text, None) {
+    for pruned in every_way("anthropic", &text, None) {
         assert_eq!(
             pruned.segments.iter().map(|s| s.kind).collect::<Vec<_>>(),
             [SegmentKind::Visible; 2]
         );
-        let after = parsed(&pruned.text);
+        let after = parsed(&pruned.after);
         let block = &after["messages"][1]["content"][0];
         assert!(
             block["text"].as_str().unwrap().starts_with("Evidence"),
@@ -175,14 +172,15 @@ fn nothing_is_dropped_in_reading() {
         json!({"bbox": [212, 140, 268, 196]})
     );
     assert_eq!(run.messages[5].answers.as_deref(), Some("toolu_02"));
-    let odd = json!([{"role": "user", "content": [{"type": "document", "source": {"type": "text", "data": "x"}}, {"type": "image", "source": {"type": "file", "file_id": "f"}}]}]);
+    let odd = json!([{"role": "user", "content": [{"type": "document", "source": {"type": "text", "data": "x"}}, {"type": "image", "source": {"type": "file", "file_id": "f"}}, {"type": "image", "source": {"type": "url", "url": "https://e.org/a.png"}}]}]);
     let (run, format) = read(&odd.to_string());
     assert_eq!(format.name(), "anthropic");
+    let [document, file, elsewhere] = run.messages[0].parts.as_slice() else {
+        unreachable!()
+    };
+    assert!(matches!((document, file), (Part::Other(_), Part::Other(_))));
     assert!(
-        run.messages[0]
-            .parts
-            .iter()
-            .all(|p| matches!(p, Part::Other(_)))
+        matches!(elsewhere, Part::Picture(p) if p.source == PictureSource::Unopened("https://e.org/a.png".into()))
     );
 }
 
@@ -263,12 +261,6 @@ fn bad_runs_say_where_and_what() {
             vec!["/source", "without `media_type`"],
         ),
         (
-            user(
-                json!([{"type": "image", "source": {"type": "url", "url": "https://e.org/a.png"}}]),
-            ),
-            vec!["/source/url", "the URL"],
-        ),
-        (
             user(json!([{"type": "tool_result", "tool_use_id": "t", "content": "x"}])),
             vec!["/messages/0", "call `t`"],
         ),
@@ -307,7 +299,7 @@ fn turn(change: impl Fn(&mut Value)) -> Value {
 #[test]
 fn each_rule_names_the_place() {
     let at = |path: &str| path.to_owned();
-    assert_eq!(rules(&turn(|_| ())), []);
+    assert_eq!(places(&turn(|_| ())), []);
     let result = |r: &mut Value| {
         drop(
             r["messages"][2]["content"]
@@ -317,11 +309,11 @@ fn each_rule_names_the_place() {
         )
     };
     assert_eq!(
-        rules(&turn(result)),
+        places(&turn(result)),
         [("call_without_result", at("/messages/1/content/3"))]
     );
     let pending = |r: &mut Value| r["messages"].as_array_mut().unwrap().truncate(2);
-    assert_eq!(rules(&turn(pending)), [], "a call at the end waits");
+    assert_eq!(places(&turn(pending)), [], "a call at the end waits");
     let call = |r: &mut Value| {
         drop(
             r["messages"][1]["content"]
@@ -342,29 +334,29 @@ fn each_rule_names_the_place() {
         r["messages"][2]["content"][1]["tool_use_id"] = "a".into();
     };
     assert_eq!(
-        rules(&turn(same)),
+        places(&turn(same)),
         [
             ("duplicate_id", at("/messages/1/content/3")),
             ("duplicate_result", at("/messages/2/content/1"))
         ]
     );
     assert_eq!(
-        rules(&turn(
+        places(&turn(
             |r| r["messages"][1]["content"][1]["text"] = " ".into()
         )),
         [("empty_text", at("/messages/1/content/1"))]
     );
     let inner = |r: &mut Value| r["messages"][2]["content"][1]["content"][0]["text"] = "".into();
     assert_eq!(
-        rules(&turn(inner)),
+        places(&turn(inner)),
         [("empty_text", at("/messages/2/content/1/content/0"))]
     );
     assert_eq!(
-        rules(&turn(|r| r["messages"][0]["content"] = json!([]))),
+        places(&turn(|r| r["messages"][0]["content"] = json!([]))),
         [("empty_message", at("/messages/0/content"))]
     );
     assert_eq!(
-        rules(&turn(|r| drop(
+        places(&turn(|r| drop(
             r["messages"][1]["content"][0]
                 .as_object_mut()
                 .unwrap()
@@ -375,7 +367,7 @@ fn each_rule_names_the_place() {
     let only = |r: &mut Value| {
         r["messages"][3]["content"] = json!([{"type": "redacted_thinking", "data": "d"}])
     };
-    assert_eq!(rules(&turn(only)), [("thinking_only", at("/messages/3"))]);
+    assert_eq!(places(&turn(only)), [("thinking_only", at("/messages/3"))]);
     let start = |r: &mut Value| {
         drop(
             r["messages"][1]["content"]
@@ -385,7 +377,7 @@ fn each_rule_names_the_place() {
         )
     };
     assert_eq!(
-        rules(&turn(start)),
+        places(&turn(start)),
         [("open_turn_without_thinking", at("/messages/1"))]
     );
     let closed = turn(|r| {
@@ -396,7 +388,7 @@ fn each_rule_names_the_place() {
             .push(json!({"role": "user", "content": "next"}));
     });
     assert_eq!(
-        rules(&closed),
+        places(&closed),
         [],
         "a closed turn need not start with thinking"
     );
@@ -405,7 +397,7 @@ fn each_rule_names_the_place() {
         r["messages"][3]["content"] = json!([{"type": "thinking", "thinking": "t", "signature": "s"}, {"type": "text", "text": "v"}]);
     });
     assert_eq!(
-        rules(&off),
+        places(&off),
         [("final_thinking", at("/messages/3/content/0"))]
     );
 }
@@ -459,10 +451,10 @@ proptest! {
     ) {
         let value = generated(&turns, open);
         let source = spell(&value, &mut seed);
-        let before = broken(&source);
+        let before = violations(&source);
         let pruned = check(&source, supplied.then_some("State: nothing was found so far."), &|s| mask >> (s.index % 32) & 1 == 1);
-        let after = parsed(&pruned.text);
-        prop_assert_eq!(broken(&pruned.text).len(), before.len());
+        let after = parsed(&pruned.after);
+        prop_assert_eq!(violations(&pruned.after).len(), before.len());
         exact_or_absent(&value, &after);
         // The open turn is what it was.
         let (old, new) = (value["messages"].as_array().unwrap(), after["messages"].as_array().unwrap());

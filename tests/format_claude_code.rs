@@ -1,17 +1,14 @@
 //! Claude Code sessions: a file of events is one run.
 #![allow(clippy::unwrap_used)]
 
-#[path = "common/checked.rs"]
-mod checked;
 mod common;
-use common::prune;
 
 use std::io::Write;
 
-use checked::{all_ways, broken, data, frozen};
+use common::format::{data, every_way, frozen, violations};
+use common::prune::{check, read};
 use common::{spell, text};
 use proptest::prelude::*;
-use prune::{check, read};
 use serde_json::{Value, json};
 use spare::formats::{Container, FORMATS, Records, detect, parse};
 use spare::trajectory::{Role, VisibleText, segments};
@@ -58,11 +55,11 @@ fn a_session_is_one_run_of_its_main_conversation() {
 #[test]
 fn closed_turns_are_pruned_line_by_line() {
     let text = data("claude_code/session.jsonl");
-    assert_eq!(broken(&text), []);
-    for pruned in all_ways(&text, Some(SIGMA)) {
+    assert_eq!(violations(&text), []);
+    for pruned in every_way("claude-code", &text, Some(SIGMA)) {
         assert_eq!(frozen(&pruned), ["redacted_thinking", "open_turn"]);
-        assert_ne!(pruned.text, text);
-        let (before, after) = (lines(&text), lines(&pruned.text));
+        assert_ne!(pruned.after, text);
+        let (before, after) = (lines(&text), lines(&pruned.after));
         assert_eq!(before.len(), after.len());
         for (index, (old, new)) in before.iter().zip(&after).enumerate() {
             if index == 3 {
@@ -108,7 +105,7 @@ fn a_line_that_held_nothing_but_thinking_keeps_a_block() {
     ));
     session.push(line("user", "v", json!("thanks")));
     let text: String = session.iter().map(|l| format!("{l}\n")).collect();
-    let after = lines(&check(&text, Some("Nothing yet."), &|_| false).text);
+    let after = lines(&check(&text, Some("Nothing yet."), &|_| false).after);
     let left = json!([{"type": "text", "text": "Evidence:\n"}]);
     assert_eq!(after[1]["message"]["content"], left);
     assert_eq!(after[2], session[2]);
@@ -120,7 +117,7 @@ fn what_the_program_prints_is_read_too() {
     let (run, format) = read(&text);
     assert_eq!(format.name(), "claude-code");
     assert_eq!(run.messages.len(), 5);
-    all_ways(&text, Some(SIGMA));
+    every_way("claude-code", &text, Some(SIGMA));
     // One event alone.
     let one = json!({"type": "user", "message": {"role": "user", "content": "a"}, "uuid": "u", "sessionId": "s"});
     let (run, format) = read(&one.to_string());
@@ -161,6 +158,12 @@ fn a_session_file_is_one_record_and_other_lines_are_runs() {
         json!({"messages": [{"role": "user", "content": "a"}], "type": "t", "sessionId": "s"})
             .to_string();
     assert_eq!(container(&format!("{run}\n{run}\n")), Container::Jsonl);
+    // Messages one a line are no session, but items of one Responses run.
+    let item = json!({"type": "message", "role": "user", "content": "a"}).to_string();
+    let items = format!("{item}\n{item}\n");
+    assert_eq!(container(&items), Container::Json);
+    let (run, format) = read(&items);
+    assert_eq!((format.name(), run.messages.len()), ("openai-responses", 2));
     let records: Vec<_> = Records::new(session.as_bytes(), Container::Json)
         .map(Result::unwrap)
         .collect();
@@ -229,16 +232,15 @@ proptest! {
         let end = if crlf { "\r\n" } else { "\n" };
         let one = |e: &Value, seed: &mut u64| spell(e, seed).replace("\n\t", " ").trim().to_owned() + end;
         let source: String = events.iter().map(|e| one(e, &mut seed)).collect();
-        prop_assume!(events.len() > 1);
         let pruned = check(&source, Some("State: nothing yet."), &|s| mask >> (s.index % 32) & 1 == 1);
-        prop_assert_eq!(broken(&pruned.text), broken(&source));
-        let after = lines(&pruned.text);
+        prop_assert_eq!(violations(&pruned.after), violations(&source));
+        let after = lines(&pruned.after);
         prop_assert_eq!(after.len(), events.len());
         for (old, new) in events.iter().zip(&after).filter(|(o, n)| o != n) {
             prop_assert_eq!(&old["message"]["id"], &new["message"]["id"]);
             prop_assert!(!new["message"]["content"].as_array().unwrap().is_empty());
         }
-        let (run, _) = read(&pruned.text);
+        let (run, _) = read(&pruned.after);
         let left = segments(&run, VisibleText::Auto);
         prop_assert!(left.iter().all(|s| s.text.is_empty() || pruned.segments.iter().any(|p| p.text == s.text)));
     }

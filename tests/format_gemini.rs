@@ -1,15 +1,12 @@
 //! Gemini contents: reading both spellings, thoughts out, signatures on their own parts, and what the provider refuses.
 #![allow(clippy::unwrap_used)]
 
-#[path = "common/checked.rs"]
-mod checked;
 mod common;
-use common::prune;
 
-use checked::{all_ways, broken, data, frozen, rules};
+use common::format::{data, every_way, frozen, places, violations};
+use common::prune::{check, read};
 use common::{spell, text};
 use proptest::prelude::*;
-use prune::{check, read};
 use serde_json::{Value, json};
 use spare::formats::FORMATS;
 use spare::trajectory::{Part, PictureSource, Role, SegmentKind, VisibleText, segments};
@@ -37,15 +34,15 @@ fn others(run: &Value) -> Vec<Vec<Value>> {
 fn a_thought_leaves_and_signatures_stay_on_their_parts() {
     for name in ["open_turn", "snake_closed"] {
         let text = data(&format!("gemini/{name}.json"));
-        assert_eq!(broken(&text), []);
+        assert_eq!(violations(&text), []);
         let sigma = (name == "open_turn").then_some(SIGMA);
-        for pruned in all_ways(&text, sigma) {
-            assert_eq!(others(&parsed(&pruned.text)), others(&parsed(&text)));
-            assert_ne!(pruned.text, text, "{name}");
+        for pruned in every_way("gemini", &text, sigma) {
+            assert_eq!(others(&parsed(&pruned.after)), others(&parsed(&text)));
+            assert_ne!(pruned.after, text, "{name}");
         }
     }
     let text = data("gemini/snake_closed.json");
-    let deleted = parsed(&check(&text, None, &|_| false).text);
+    let deleted = parsed(&check(&text, None, &|_| false).after);
     let parts = deleted["contents"][1]["parts"].as_array().unwrap();
     assert!(
         parts[0]["text"]
@@ -71,7 +68,7 @@ fn a_deleted_thought_takes_its_part_along() {
     let run = json!({"contents": [{"role": "user", "parts": [{"text": "q"}]}, step(long), answer, step(long), answer,
         {"role": "model", "parts": [{"text": "a"}]}]});
     let pruned = check(&run.to_string(), Some("Nothing yet."), &|_| false);
-    let after = parsed(&pruned.text);
+    let after = parsed(&pruned.after);
     assert_eq!(after["contents"][1]["parts"], json!([call]));
     assert_eq!(
         after["contents"][3]["parts"].as_array().unwrap().len(),
@@ -107,20 +104,24 @@ fn signed_parts_and_text_beside_them_are_frozen() {
     let alone = json!({"contents": [{"role": "user", "parts": [{"text": "q"}]}, {"role": "model", "parts": [{"text": "hm", "thought": true}]}, {"role": "user", "parts": [{"text": "q"}]}]});
     let pruned = check(&alone.to_string(), Some(SIGMA), &|_| false);
     assert_eq!(frozen(&pruned), ["message_would_be_empty"]);
-    assert_eq!(rules(&alone), [("thought_only", "/contents/1".to_owned())]);
+    assert_eq!(places(&alone), [("thought_only", "/contents/1".to_owned())]);
 }
 
 #[test]
 fn visible_text_is_reasoning_where_there_is_no_other() {
-    for pruned in all_ways(&data("gemini/bare_visible.json"), Some("Nine bolts.")) {
+    for pruned in every_way(
+        "gemini",
+        &data("gemini/bare_visible.json"),
+        Some("Nine bolts."),
+    ) {
         assert_eq!(pruned.segments[0].kind, SegmentKind::Visible);
         assert!(
-            parsed(&pruned.text)[1]["parts"][0]["text"]
+            parsed(&pruned.after)[1]["parts"][0]["text"]
                 .as_str()
                 .unwrap()
                 .starts_with("Evidence"),
             "{}",
-            pruned.text
+            pruned.after
         );
     }
 }
@@ -153,14 +154,16 @@ fn nothing_is_dropped_in_reading() {
         run.messages[3].calls[0].string_argument("summary").unwrap(),
         "Lots 7714 (upper) and 7702."
     );
-    let odd = json!([{"role": "model", "parts": [{"executableCode": {"code": "1"}}, {"fileData": {"mimeType": "video/mp4", "fileUri": "gs://a"}}]}]);
+    let odd = json!([{"role": "model", "parts": [{"executableCode": {"code": "1"}}, {"fileData": {"mimeType": "video/mp4", "fileUri": "gs://a"}}, {"file_data": {"mime_type": "image/png", "file_uri": "https://e.org/files/a"}}]}]);
     let (run, format) = read(&odd.to_string());
     assert_eq!(format.name(), "gemini");
+    let [code, video, uploaded] = run.messages[0].parts.as_slice() else {
+        unreachable!()
+    };
+    assert!(matches!((code, video), (Part::Other(_), Part::Other(_))));
+    // Uploaded files always stand at a URL.
     assert!(
-        run.messages[0]
-            .parts
-            .iter()
-            .all(|p| matches!(p, Part::Other(_)))
+        matches!(uploaded, Part::Picture(p) if p.source == PictureSource::Unopened("https://e.org/files/a".into()))
     );
 }
 
@@ -218,10 +221,6 @@ fn bad_runs_say_where_and_what() {
             vec!["/contents/0/parts/0/inlineData", "`data`"],
         ),
         (
-            part(json!({"file_data": {"mime_type": "image/png", "file_uri": "https://e.org/a"}})),
-            vec!["/file_data/file_uri", "the URL"],
-        ),
-        (
             part(json!({"functionCall": {"args": {}}})),
             vec!["/contents/0/parts/0/functionCall", "`name`"],
         ),
@@ -260,21 +259,21 @@ fn turn(change: impl Fn(&mut Value)) -> Value {
 #[test]
 fn each_rule_names_the_place() {
     let at = |path: &str| format!("/contents/{path}");
-    assert_eq!(rules(&turn(|_| ())), []);
+    assert_eq!(places(&turn(|_| ())), []);
     assert_eq!(
-        rules(&turn(|c| drop(
+        places(&turn(|c| drop(
             c[2]["parts"].as_array_mut().unwrap().remove(1)
         ))),
         [("call_without_response", at("1/parts/1"))]
     );
     assert_eq!(
-        rules(&turn(|c| drop(
+        places(&turn(|c| drop(
             c[2]["parts"].as_array_mut().unwrap().remove(0)
         ))),
         [("call_without_response", at("1/parts/2"))]
     );
     assert_eq!(
-        rules(&turn(|c| c.as_array_mut().unwrap().truncate(2))),
+        places(&turn(|c| c.as_array_mut().unwrap().truncate(2))),
         [],
         "calls at the end wait"
     );
@@ -290,21 +289,21 @@ fn each_rule_names_the_place() {
         ("response_without_call", "/contents/2/parts/1", Some(2))
     );
     assert_eq!(
-        rules(&turn(|c| c[0]["parts"] = json!([]))),
+        places(&turn(|c| c[0]["parts"] = json!([]))),
         [("empty_content", at("0"))]
     );
     assert_eq!(
-        rules(&turn(
+        places(&turn(
             |c| c[3]["parts"] = json!([{"text": "t", "thought": true}])
         )),
         [("thought_only", at("3"))]
     );
     assert_eq!(
-        rules(&turn(|c| c[3]["parts"][0]["inline_data"] = json!({}))),
+        places(&turn(|c| c[3]["parts"][0]["inline_data"] = json!({}))),
         [("two_data_fields", at("3/parts/0"))]
     );
     assert_eq!(
-        rules(&turn(|c| c[0]["parts"][0] = json!({}))),
+        places(&turn(|c| c[0]["parts"][0] = json!({}))),
         [("empty_part", at("0/parts/0"))]
     );
     let unsigned = |c: &mut Value| {
@@ -316,7 +315,7 @@ fn each_rule_names_the_place() {
         )
     };
     assert_eq!(
-        rules(&turn(unsigned)),
+        places(&turn(unsigned)),
         [("missing_signature", at("1/parts/1"))]
     );
     let closed = turn(|c| {
@@ -325,10 +324,10 @@ fn each_rule_names_the_place() {
             .unwrap()
             .push(json!({"role": "user", "parts": [{"text": "next"}]}));
     });
-    assert_eq!(rules(&closed), [], "only the current turn is checked");
+    assert_eq!(places(&closed), [], "only the current turn is checked");
     let mut older = turn(unsigned);
     older["model"] = "gemini-2.5-pro".into();
-    assert_eq!(rules(&older), [], "that model does not ask for it");
+    assert_eq!(places(&older), [], "that model does not ask for it");
     // Responses in contents of their own, one after the other.
     let apart = turn(|c| {
         let second = c[2]["parts"].as_array_mut().unwrap().remove(1);
@@ -336,7 +335,7 @@ fn each_rule_names_the_place() {
             .unwrap()
             .insert(3, json!({"role": "user", "parts": [second]}));
     });
-    assert_eq!(rules(&apart), []);
+    assert_eq!(places(&apart), []);
 }
 
 type Step = (String, Option<String>, Option<String>, bool, bool);
@@ -387,7 +386,7 @@ proptest! {
         let value = generated(&turns, snake);
         let source = spell(&value, &mut seed);
         let pruned = check(&source, Some("State: nothing was found so far."), &|s| mask >> (s.index % 32) & 1 == 1);
-        prop_assert_eq!(broken(&pruned.text).len(), broken(&source).len());
-        prop_assert_eq!(others(&parsed(&pruned.text)), others(&value));
+        prop_assert_eq!(violations(&pruned.after).len(), violations(&source).len());
+        prop_assert_eq!(others(&parsed(&pruned.after)), others(&value));
     }
 }

@@ -28,7 +28,7 @@ fn every_shape_is_pruned_and_restored() {
         for sigma in [None, Some(SIGMA)] {
             for pruned in every_way(FORMAT, &text, sigma) {
                 // Where all but one short thought is signed, a mark would cost more than it saves.
-                assert!(pruned.text != text || name == "signed.json", "{name}");
+                assert!(pruned.after != text || name == "signed.json", "{name}");
             }
         }
     }
@@ -214,7 +214,7 @@ proptest! {
         let source = spell(&json!({"messages": dumped}), &mut seed);
         for pruned in every_way(FORMAT, &source, Some("All is noted.")) {
             prop_assert_eq!(pruned.segments.len(), turns.len());
-            let after: Value = serde_json::from_str(&pruned.text).unwrap();
+            let after: Value = serde_json::from_str(&pruned.after).unwrap();
             let after = after["messages"].as_array().unwrap();
             prop_assert_eq!(after.len(), dumped.len());
             for (index, (place, ..)) in turns.iter().enumerate() {

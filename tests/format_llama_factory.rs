@@ -21,8 +21,8 @@ fn every_shape_is_pruned_and_restored() {
         for sigma in [None, Some(SIGMA)] {
             assert_eq!(rules(&text), [""; 0]);
             let ways = every_way(FORMAT, &text, sigma);
-            assert!(ways.iter().all(|p| p.text != text), "{name}");
-            let after: Value = serde_json::from_str(&ways[0].text).unwrap();
+            assert!(ways.iter().all(|p| p.after != text), "{name}");
+            let after: Value = serde_json::from_str(&ways[0].after).unwrap();
             let parts = after["messages"][4]["content"].as_array().unwrap();
             // A part with more fields than its type and value stays.
             assert_eq!((parts.len(), &parts[0]["note"]), (4, &json!(1)));
@@ -127,9 +127,9 @@ fn fifty_real_conversations() {
             .iter()
             .enumerate()
         {
-            pruned += usize::from(way.text != line);
-            if index == 1 && way.text != line {
-                let after: Value = serde_json::from_str(&way.text).unwrap();
+            pruned += usize::from(way.after != line);
+            if index == 1 && way.after != line {
+                let after: Value = serde_json::from_str(&way.after).unwrap();
                 println!("{:.900}\n", after["messages"].to_string());
             }
         }
@@ -164,7 +164,7 @@ proptest! {
         let source = spell(&json!({"messages": messages}), &mut seed);
         for pruned in every_way(FORMAT, &source, Some("All is noted.")) {
             prop_assert_eq!(pruned.segments.len(), turns.len());
-            let after: Value = serde_json::from_str(&pruned.text).unwrap();
+            let after: Value = serde_json::from_str(&pruned.after).unwrap();
             let rest = |m: &Value| {
                 let parts = m["content"].as_array().unwrap().iter();
                 parts.filter(|p| p["type"] != "reasoning").cloned().collect::<Vec<_>>()

@@ -2,13 +2,13 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
-use common::prune;
 
+use common::format::every_way;
+use common::prune::{Pruned, check, read};
 use common::{spell, text};
 use proptest::prelude::*;
-use prune::{check, read};
 use serde_json::{Value, json};
-use spare::formats::{openai_chat, provider};
+use spare::formats::openai_chat;
 use spare::trajectory::{Frozen, Part, PictureSource, VisibleText, segments};
 
 const DEEPSEEK: &str = include_str!("data/formats/openai_chat/deepseek.json");
@@ -16,26 +16,17 @@ const OPENROUTER: &str = include_str!("data/formats/openai_chat/openrouter.json"
 const SIGNED: &str = include_str!("data/formats/openai_chat/signed.json");
 const LEGACY: &str = include_str!("data/formats/openai_chat/legacy.json");
 
-fn every_way(source: &str, sigma: Option<&str>, then: impl Fn(&Value, &prune::Pruned)) {
-    let was: Value = serde_json::from_str(source).unwrap();
-    for which in 0..3 {
-        let pruned = check(source, sigma, &|s| {
-            which == 1 || (which == 2 && s.index % 2 == 0)
-        });
-        assert_eq!(pruned.format, "openai-chat");
-        let now: Value = serde_json::from_str(&pruned.text).unwrap();
-        for provider in provider::PROVIDERS {
-            assert!(provider.check(&now).len() <= provider.check(&was).len());
-        }
-        then(&now, &pruned);
+fn each_way(source: &str, sigma: Option<&str>, then: impl Fn(&Value, &Pruned)) {
+    for pruned in every_way("openai-chat", source, sigma) {
+        then(&serde_json::from_str(&pruned.after).unwrap(), &pruned);
     }
 }
 
 #[test]
 fn the_reasoning_key_of_a_tool_call_stays_a_string() {
     for sigma in [None, Some("14 crates.")] {
-        every_way(DEEPSEEK, sigma, |now, pruned| {
-            assert!(pruned.plans[0].changes());
+        each_way(DEEPSEEK, sigma, |now, pruned| {
+            assert!(pruned.plans()[0].changes());
             assert!(now["messages"][1]["reasoning_content"].is_string());
             assert!(now["messages"][3]["reasoning_content"].is_string());
             assert_eq!(now["messages"][3]["content"], Value::Null);
@@ -55,7 +46,7 @@ fn plain_details_change_with_their_copy() {
             .collect::<Vec<_>>(),
         [(2, None), (4, None)]
     );
-    every_way(OPENROUTER, Some("14 crates."), |now, _| {
+    each_way(OPENROUTER, Some("14 crates."), |now, _| {
         for message in [1, 3] {
             let message = &now["messages"][message];
             let details = message["reasoning_details"].as_array().unwrap();
@@ -73,7 +64,7 @@ fn plain_details_change_with_their_copy() {
         .as_object_mut()
         .unwrap()
         .remove("reasoning");
-    every_way(&value.to_string(), Some("14 crates."), |_, pruned| {
+    each_way(&value.to_string(), Some("14 crates."), |_, pruned| {
         assert_eq!(pruned.segments.len(), 2)
     });
 }
@@ -89,7 +80,7 @@ fn signed_encrypted_and_unequal_details_are_frozen() {
             .collect::<Vec<_>>(),
         [Some("reasoning_details"); 2]
     );
-    assert_eq!(check(SIGNED, Some("14 crates."), &|_| false).text, SIGNED);
+    assert_eq!(check(SIGNED, Some("14 crates."), &|_| false).after, SIGNED);
     let with = |details: Value| {
         json!([{"role": "assistant", "content": "a", "reasoning": "x", "reasoning_details": details}]).to_string()
     };
@@ -152,9 +143,9 @@ fn pictures_in_every_guise() {
 
 #[test]
 fn legacy_function_calls_pair_by_name() {
-    every_way(LEGACY, None, |now, pruned| {
-        assert_eq!(pruned.plans.len(), 1);
-        assert!(pruned.plans[0].changes());
+    each_way(LEGACY, None, |now, pruned| {
+        assert_eq!(pruned.plans().len(), 1);
+        assert!(pruned.plans()[0].changes());
         assert_eq!(now[2]["content"], "EXIT");
         assert_eq!(now[1]["name"], "reader");
     });
@@ -172,20 +163,9 @@ fn legacy_function_calls_pair_by_name() {
 /// Makes a reasoning long enough that to prune it saves something.
 const LONG: &str = " and then I look at all of it again and again and once more, and I think about it for a while, to be quite sure of it";
 
-/// Whether a word begins with a combining mark. Such a word is another one behind another letter, so no search finds it again.
-fn begins_with_a_mark(text: &str) -> bool {
-    use unicode_segmentation::UnicodeSegmentation;
-    let joins =
-        |word: &str| format!("a{word}").graphemes(true).count() == word.graphemes(true).count();
-    text.split_whitespace().any(joins)
-}
-
 /// What the generated runs reason.
 fn reasoning() -> impl Strategy<Value = String> {
-    let clean = |t: &String| {
-        !begins_with_a_mark(t) && !t.contains("think>") && !t.trim_start().starts_with("Evidence")
-    };
-    text().prop_filter("read as something else", clean)
+    text().prop_map(|t| t.replace("think>", "thing>"))
 }
 
 proptest! {
@@ -214,9 +194,9 @@ proptest! {
         let source = spell(&json!({"messages": messages}), &mut seed);
         let pruned = check(&source, Some("All is done."), &|s| chosen >> (s.index % 8) & 1 == 1);
         if chosen == 0 {
-            prop_assert!(pruned.plans[0].changes());
+            prop_assert!(pruned.plans()[0].changes());
         }
-        let now: Value = serde_json::from_str(&pruned.text).unwrap();
+        let now: Value = serde_json::from_str(&pruned.after).unwrap();
         for message in now["messages"].as_array().unwrap().iter().filter(|m| field && m.get("reasoning").is_some()) {
             let details = message["reasoning_details"].as_array().unwrap();
             let text: String = details.iter().map(|d| d["text"].as_str().unwrap()).collect();

@@ -18,7 +18,7 @@ fn every_shape_is_pruned_and_restored() {
     for (name, text) in files(FORMAT) {
         for sigma in [None, Some(SIGMA)] {
             let ways = every_way(FORMAT, &text, sigma);
-            assert_ne!(ways[1].text, text, "{name}");
+            assert_ne!(ways[1].after, text, "{name}");
             assert_eq!(rules(&text), [""; 0], "{name}");
         }
     }
@@ -76,7 +76,7 @@ fn encrypted_reasoning_is_frozen_and_so_is_the_item_of_a_call() {
     let text = file("encrypted.json");
     let before: Value = serde_json::from_str(&text).unwrap();
     for pruned in every_way(FORMAT, &text, None) {
-        let after: Value = serde_json::from_str(&pruned.text).unwrap();
+        let after: Value = serde_json::from_str(&pruned.after).unwrap();
         for index in (0..before.as_array().unwrap().len())
             .filter(|i| before[*i].get("encrypted_content").is_some())
         {
@@ -98,7 +98,7 @@ fn encrypted_reasoning_is_frozen_and_so_is_the_item_of_a_call() {
 #[test]
 fn deleted_summaries_leave_the_list_and_contents_stay() {
     let text = file("body.json");
-    let after: Value = serde_json::from_str(&every_way(FORMAT, &text, None)[0].text).unwrap();
+    let after: Value = serde_json::from_str(&every_way(FORMAT, &text, None)[0].after).unwrap();
     let items = after["input"].as_array().unwrap();
     assert_eq!(items.iter().filter(|i| i["type"] == "reasoning").count(), 4);
     assert_eq!(items[4]["summary"], json!([]));
@@ -281,7 +281,7 @@ proptest! {
         items.push(json!({"role": "assistant", "content": "Done."}));
         let source = spell(&json!({"input": items, "extra": [1.0]}), &mut seed);
         for pruned in every_way(FORMAT, &source, Some("All is noted.")) {
-            let after: Value = serde_json::from_str(&pruned.text).unwrap();
+            let after: Value = serde_json::from_str(&pruned.after).unwrap();
             let after = after["input"].as_array().unwrap();
             prop_assert_eq!(after.len(), items.len());
             for (before, after) in items.iter().zip(after) {

@@ -19,8 +19,8 @@ fn every_shape_is_pruned_and_restored() {
     for (name, text) in files(FORMAT) {
         for sigma in [None, Some(SIGMA)] {
             let ways = every_way(FORMAT, &text, sigma);
-            assert_ne!(ways[1].text, text, "{name}");
-            assert_ne!(ways[0].text, text, "{name}");
+            assert_ne!(ways[1].after, text, "{name}");
+            assert_ne!(ways[0].after, text, "{name}");
         }
     }
 }
@@ -55,7 +55,9 @@ fn a_row_is_one_turn_and_results_find_their_calls() {
     assert!(
         matches!(&run.messages[1].parts[0], Part::Picture(p) if p.source == PictureSource::Path("img/shelf.png".into()))
     );
-    assert!(matches!(&run.messages[1].parts[1], Part::Other(v) if v["image"].is_string()));
+    assert!(
+        matches!(&run.messages[1].parts[1], Part::Picture(p) if matches!(&p.source, PictureSource::Unopened(_)))
+    );
     assert!(
         run.messages[7].calls[0]
             .string_argument("summary")
@@ -86,7 +88,7 @@ fn no_message_is_dropped_or_left_empty() {
                     .unwrap()
                     .clone()
             };
-            let after = list(&pruned.text);
+            let after = list(&pruned.after);
             assert_eq!(after.len(), list(&text).len());
             for message in after {
                 let empty =
@@ -221,7 +223,7 @@ proptest! {
         let source = spell(&Value::Array(messages.clone()), &mut seed);
         for pruned in every_way(FORMAT, &source, Some("All is noted.")) {
             prop_assert_eq!(pruned.segments.len(), turns.len());
-            let after: Vec<Value> = serde_json::from_str(&pruned.text).unwrap();
+            let after: Vec<Value> = serde_json::from_str(&pruned.after).unwrap();
             prop_assert_eq!(after.len(), messages.len());
             for (mut before, mut after) in messages.iter().cloned().zip(after) {
                 for message in [&mut before, &mut after] {

@@ -34,15 +34,15 @@ fn file(name: &str) -> String {
 fn every_shape_is_pruned_and_restored() {
     for (name, text) in files(FORMAT) {
         for pruned in every_way(FORMAT, &text, Some(SIGMA)) {
-            assert_ne!(pruned.text, text, "{name}");
+            assert_ne!(pruned.after, text, "{name}");
             let surplus = if name == "literal.json" { 1 } else { 0 };
             assert_eq!(
-                count(&pruned.text, "<image>"),
+                count(&pruned.after, "<image>"),
                 count(&text, "<image>") - surplus,
                 "{name}"
             );
             assert_eq!(
-                count(&pruned.text, "<video>"),
+                count(&pruned.after, "<video>"),
                 if name == "broken_slots.json" {
                     0
                 } else {
@@ -51,7 +51,7 @@ fn every_shape_is_pruned_and_restored() {
             );
             let (before, after): (Value, Value) = (
                 serde_json::from_str(&text).unwrap(),
-                serde_json::from_str(&pruned.text).unwrap(),
+                serde_json::from_str(&pruned.after).unwrap(),
             );
             for key in ["images", "image", "tools", "system", "id"] {
                 assert_eq!(before.get(key), after.get(key));
@@ -164,7 +164,7 @@ fn each_rule_is_told_with_message_and_path() {
 fn a_literal_placeholder_is_told_and_may_go_only_where_the_slots_are_filled() {
     assert_eq!(rules(&file("literal.json")), ["placeholder_count"]);
     for pruned in every_way(FORMAT, &file("literal.json"), Some(SIGMA)) {
-        assert_eq!(rules(&pruned.text), [""; 0]);
+        assert_eq!(rules(&pruned.after), [""; 0]);
     }
     // One picture more than slots: which `<image>` is the slot is unknown, so the text stays.
     let text = file("literal.json").replace(
@@ -172,7 +172,7 @@ fn a_literal_placeholder_is_told_and_may_go_only_where_the_slots_are_filled() {
         "\"img/shelf.png\", \"b.png\", \"c.png\"",
     );
     let pruned = every_way(FORMAT, &text, Some(SIGMA)).remove(0);
-    assert_eq!(count(&pruned.text, "<image>"), 2);
+    assert_eq!(count(&pruned.after, "<image>"), 2);
 }
 
 #[test]
@@ -222,8 +222,8 @@ proptest! {
         let record = json!({"conversations": list, "images": images});
         let source = spell(&record, &mut seed);
         for pruned in every_way(FORMAT, &source, Some("All <image> is noted.")) {
-            let after: Value = serde_json::from_str(&pruned.text).unwrap();
-            prop_assert_eq!(count(&pruned.text, "<image>"), images.len());
+            let after: Value = serde_json::from_str(&pruned.after).unwrap();
+            prop_assert_eq!(count(&pruned.after, "<image>"), images.len());
             prop_assert_eq!(&after["images"], &record["images"]);
             for (before, after) in list.iter().zip(after["conversations"].as_array().unwrap()) {
                 let answer = |turn: &Value| turn["value"].as_str().unwrap().rsplit("</think>").next().unwrap().to_owned();

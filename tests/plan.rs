@@ -6,8 +6,8 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::engine::{Done, Pruned, Said, Settings, count, prune, tokens};
 use common::planted::{Form, Run, Turn, runs, stands};
+use common::prune::{Done, Pruned, Said, Settings, count, prune, tokens};
 use common::spell;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -30,7 +30,7 @@ struct Case {
 impl Case {
     fn new(run: Run) -> Self {
         let source = spell(&run.json(), &mut run.seed.clone());
-        let out = prune(&source, &settings(&run), &|s| said(&run, s));
+        let out = prune(&source, &settings(&run), |s| said(&run, s));
         Self { run, source, out }
     }
 
@@ -81,6 +81,7 @@ fn settings(run: &Run) -> Settings {
         visible,
         given: run.sigma(),
         plan,
+        ..Settings::default()
     }
 }
 
@@ -298,13 +299,13 @@ proptest! {
             prop_assert!(case.out.segments.iter().any(|s| s.message == segment.message && s.text == segment.text));
         }
         // Events that changed something are not decided again, whatever the rule would say now.
-        let contrary = prune(&case.out.after, &settings, &|s| Said::Shown(flip, (0..tokens(&s.text).len()).collect()));
+        let contrary = prune(&case.out.after, &settings, |s| Said::Shown(flip, (0..tokens(&s.text).len()).collect()));
         for (now, before) in contrary.events.iter().zip(&case.out.events) {
             prop_assert!(!before.plan.changes() || !now.plan.changes());
         }
         // With the same rule nothing changes at all.
         let run = &case.run;
-        let same = prune(&case.out.after, &settings, &|s| {
+        let same = prune(&case.out.after, &settings, |s| {
             let old = case.out.segments.iter().find(|o| o.message == s.message && o.text == s.text).unwrap();
             said(run, old)
         });

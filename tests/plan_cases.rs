@@ -3,11 +3,11 @@
 
 mod common;
 
-use common::engine::{Pruned, Said, Settings, prune, tokens};
+use common::prune::{Pruned, Said, Settings, prune, tokens};
 use serde_json::{Value, json};
 use spare::formats::{Edit, EditError, apply, openai_chat};
 use spare::plan::{PlanOptions, Receipt, RestoreError, TextHash, Verdict, restore};
-use spare::trajectory::{Frozen, Place, VisibleText, segments};
+use spare::trajectory::{Frozen, Place, Segment, VisibleText, segments};
 
 const LONG: &str =
     "then the car goes on and on past the wall and the door where nothing is to be read";
@@ -47,7 +47,7 @@ fn covered(text: &str, sigma: &str, keep_atoms: bool) -> Pruned {
         },
         ..Settings::default()
     };
-    prune(text, &settings, &|_| Said::Shown(false, Vec::new()))
+    prune(text, &settings, |_| Said::Shown(false, Vec::new()))
 }
 
 fn verdicts(out: &Pruned) -> Vec<(Verdict, &str)> {
@@ -77,14 +77,14 @@ fn a_mark_right_before_the_closing_tag_is_seen() {
         (json!({"content": "<think>x</think>y"}), json!("{}")),
     ])
     .replacen("\"name\":\"zoom\",\"arguments\":\"{}\"}}]},{\"role\":\"tool\",\"tool_call_id\":\"call_1\"", "\"name\":\"summarize_the_task\",\"arguments\":\"{\\\"summary\\\": \\\"s\\\"}\"}}]},{\"role\":\"tool\",\"tool_call_id\":\"call_1\"", 1);
-    let rule = |_: &_| Said::Shown(false, Vec::new());
-    let once = prune(&call, &Settings::default(), &rule);
+    let rule = |_: &Segment| Said::Shown(false, Vec::new());
+    let once = prune(&call, &Settings::default(), rule);
     assert!(
         once.after
             .contains("<think>Evidence (1 of 1 steps pruned):</think>")
     );
     assert!(
-        prune(&once.after, &Settings::default(), &rule).events[0]
+        prune(&once.after, &Settings::default(), rule).events[0]
             .event
             .decided
     );
@@ -101,7 +101,7 @@ fn a_value_in_text_that_goes_too_does_not_stand_there() {
         ..Settings::default()
     };
     // The field is sensitive; the text beside the call is covered and goes.
-    let out = prune(&body.to_string(), &settings, &|s| {
+    let out = prune(&body.to_string(), &settings, |s| {
         Said::Shown(s.index == 0, (0..tokens(&s.text).len()).collect())
     });
     assert_eq!(
@@ -148,7 +148,7 @@ fn what_the_template_of_evidence_says_is_no_value() {
         {"role": "assistant", "content": "So.", "reasoning": LONG},
         {"role": "assistant", "content": "", "reasoning": format!("{LONG}: it is 1 now"), "tool_calls": summary}, noted,
         {"role": "assistant", "content": "", "reasoning": LONG, "tool_calls": summary}, noted]);
-    let out = prune(&two.to_string(), &Settings::default(), &|_| {
+    let out = prune(&two.to_string(), &Settings::default(), |_| {
         Said::Shown(false, Vec::new())
     });
     assert_eq!(
@@ -187,7 +187,7 @@ fn a_value_that_only_hidden_reasoning_holds_beside_is_kept() {
         given: Some("all seen".into()),
         ..Settings::default()
     };
-    let out = prune(&text, &settings, &|s| match s.index {
+    let out = prune(&text, &settings, |s| match s.index {
         0 => Said::Hidden,
         _ => Said::Shown(false, Vec::new()),
     });
@@ -237,7 +237,7 @@ fn evidence_of_covered_words_still_holds_their_sensitive_values() {
         given: Some("all seen".into()),
         ..Settings::default()
     };
-    let out = prune(&body.to_string(), &settings, &|s| {
+    let out = prune(&body.to_string(), &settings, |s| {
         let at = s.text.find("2380").unwrap();
         Said::Shown(
             false,

@@ -5,7 +5,7 @@ mod common;
 
 use std::time::Instant;
 
-use common::engine::{Said, Settings, prune, tokens};
+use common::prune::{Said, Settings, prune, tokens};
 use serde_json::json;
 use spare::plan::PlanOptions;
 
@@ -42,7 +42,7 @@ fn a_megabyte_full_of_values_is_planned_in_seconds() {
             ..Settings::default()
         };
         let start = Instant::now();
-        let out = prune(&text, &settings, &|s| {
+        let out = prune(&text, &settings, |s| {
             let every = (0..tokens(&s.text).len()).step_by(50);
             Said::Shown(s.index % 2 == 0, every.collect())
         });

@@ -213,9 +213,20 @@ fn deepseek_gets_the_reasoning_of_every_tool_call_back() {
         let first = json!({"role": "assistant", "content": "a", "reasoning_content": "t"});
         json!({"messages": [first, user(), message, result("a"), {"role": "assistant", "content": "b"}]})
     };
-    let rule = one("reasoning_key_missing", 2, "/messages/2/reasoning_content");
-    assert_eq!(check("deepseek", &with(Value::Null)), rule);
-    assert_eq!(check("deepseek", &with(json!(0))), rule);
+    // A key that is missing is named in words at the message that lacks it; a null has a place of its own.
+    let at_the_null = one("reasoning_key_missing", 2, "/messages/2/reasoning_content");
+    assert_eq!(check("deepseek", &with(Value::Null)), at_the_null);
+    assert_eq!(
+        check("deepseek", &with(json!(0))),
+        one("reasoning_key_missing", 2, "/messages/2")
+    );
+    let deepseek = PROVIDERS.iter().find(|p| p.name() == "deepseek").unwrap();
+    let said = deepseek.check(&with(json!(0))).remove(0).to_string();
+    assert_eq!(
+        said,
+        "deepseek, reasoning_key_missing, message 2: /messages/2: `reasoning_content`: found no such key beside tool calls of a run with \
+         reasoning, expected a string, which may be empty"
+    );
     assert_eq!(check("deepseek", &with(json!(""))), []);
     assert_eq!(check("openai", &with(Value::Null)), []);
     // The request's own word on thinking goes first; without one, a run with reasoning thinks.
@@ -227,7 +238,7 @@ fn deepseek_gets_the_reasoning_of_every_tool_call_back() {
     let on = json!({"thinking": {"type": "enabled"}, "messages": plain});
     assert_eq!(
         check("deepseek", &on),
-        one("reasoning_key_missing", 0, "/messages/0/reasoning_content")
+        one("reasoning_key_missing", 0, "/messages/0")
     );
     let mut new_name = calls(&["a"]);
     new_name["reasoning"] = "t".into();

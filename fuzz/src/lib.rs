@@ -3,12 +3,24 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod atoms_evidence;
+#[cfg(feature = "cli")]
+mod compressed;
 mod dice;
 mod json_pointer_edit;
-mod read_chat;
+#[path = "../../tests/common/prune.rs"]
+mod prune;
+mod python_call;
+mod read_run;
+mod records;
+mod repair;
 mod restore_receipt;
 
 pub use atoms_evidence::atoms_evidence;
+#[cfg(feature = "cli")]
+pub use compressed::compressed;
 pub use json_pointer_edit::json_pointer_edit;
-pub use read_chat::read_chat;
+pub use python_call::python_call;
+pub use read_run::read_run;
+pub use records::records;
+pub use repair::mend;
 pub use restore_receipt::restore_receipt;

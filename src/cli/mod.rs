@@ -31,6 +31,7 @@ mod score;
 #[cfg(feature = "engine")]
 mod shade;
 
+use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
@@ -71,8 +72,22 @@ enum Verb {
 
 /// Runs the program on the process's arguments.
 pub fn main() -> ExitCode {
+    run(std::env::args_os())
+}
+
+/// Runs the program on arguments, the first of which is its name. Prints to standard output and standard error, and returns the exit code.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help goes to standard output and is no error.
+            let code = u8::try_from(error.exit_code()).unwrap_or(2);
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
     let done = |result: Result<(), Error>| result.map(|()| true);
-    let result = match Cli::parse().verb {
+    let result = match cli.verb {
         #[cfg(feature = "engine")]
         Verb::Prune(args) => done(prune::run(&args)),
         #[cfg(feature = "engine")]

@@ -11,7 +11,7 @@
 use std::collections::HashSet;
 
 use super::{Line, Source, Standing, space};
-use crate::trajectory::atom::{Atom, AtomKind, atoms, occurs};
+use crate::trajectory::atom::{Atom, AtomKind, atoms, canonical, occurs};
 
 /// The labels a line may begin with.
 const LABELS: [&str; 6] = ["Box: ", "List: ", "Text: ", "Code: ", "Number: ", "Name: "];
@@ -129,7 +129,7 @@ pub(super) struct Rules<'a> {
     text: &'a str,
     call: Standing,
     /// Superseded values, without those that another mention requires.
-    forbidden: HashSet<&'a str>,
+    forbidden: HashSet<String>,
     /// How boxes are read.
     pub(super) note: String,
 }
@@ -137,9 +137,9 @@ pub(super) struct Rules<'a> {
 impl<'a> Rules<'a> {
     /// `found` are the atoms of the segment, `required` the indexes of those that must stay.
     pub(super) fn new(source: &Source<'a>, found: &[Atom], required: &[usize]) -> Self {
-        let values = |indexes: &[usize]| -> HashSet<&'a str> {
+        let values = |indexes: &[usize]| -> HashSet<String> {
             let atoms = indexes.iter().filter_map(|&i| found.get(i));
-            atoms.map(|a| a.text(source.text)).collect()
+            atoms.map(|a| canonical(a.text(source.text))).collect()
         };
         Self {
             text: source.text,
@@ -164,7 +164,7 @@ impl<'a> Rules<'a> {
             if !occurs(self.text, &value) && !self.call.mentions(&value) {
                 return Err(Unfaithful::Invented { line: 0, value });
             }
-            if self.forbidden.contains(value.as_str()) {
+            if self.forbids(&value) {
                 return Err(Unfaithful::Superseded { line: 0, value });
             }
             if self.repeats(&atom, &value) {
@@ -188,7 +188,11 @@ impl<'a> Rules<'a> {
     /// `true` for a value that no line may hold, if `atom` of the segment is not required itself.
     pub(super) fn bars(&self, atom: &Atom) -> bool {
         let value = atom.text(self.text);
-        self.forbidden.contains(value) || self.repeats(atom, value)
+        self.forbids(value) || self.repeats(atom, value)
+    }
+
+    fn forbids(&self, value: &str) -> bool {
+        !self.forbidden.is_empty() && self.forbidden.contains(&canonical(value))
     }
 
     /// `true` for a value of the call that is distinct enough to be the same value.

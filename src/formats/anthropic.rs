@@ -7,7 +7,8 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::openai_chat::{keys, picture, shape, short, text_part};
+use super::openai_chat::{keys, shape, short, text_part};
+use super::picture::picture_part;
 use super::{Edit, FormatError, WireFormat};
 use crate::evidence::{HEADER, is_evidence};
 use crate::trajectory::{
@@ -379,7 +380,10 @@ fn image(block: &Value, at: &str) -> Result<Part, FormatError> {
             let pointer = format!("{at}/data");
             Ok(Part::Picture(Picture { source, pointer }))
         }
-        "url" => picture(string(source, "url", &at)?, format!("{at}/url")).map(Part::Picture),
+        "url" => Ok(picture_part(
+            string(source, "url", &at)?,
+            format!("{at}/url"),
+        )),
         _ => Ok(Part::Other(block.clone())),
     }
 }

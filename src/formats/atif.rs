@@ -6,7 +6,8 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::openai_chat::{keys, picture, shape, text_part};
+use super::openai_chat::{keys, shape, text_part};
+use super::picture::picture_part;
 use super::{FormatError, WireFormat};
 use crate::trajectory::{Frozen, Message, Part, Place, Reasoning, Role, ToolCall, Trajectory};
 
@@ -257,9 +258,7 @@ fn part(value: &Value, at: &str) -> Result<Part, FormatError> {
             None => Err(missing(at, value, "`text`", "a text part with `text`")),
         },
         Some("image") => match value.pointer("/source/path") {
-            // An address that is not opened (a URL, an absolute path) is carried.
-            Some(Value::String(path)) => Ok(picture(path, format!("{at}/source/path"))
-                .map_or_else(|_| Part::Other(value.clone()), Part::Picture)),
+            Some(Value::String(path)) => Ok(picture_part(path, format!("{at}/source/path"))),
             Some(other) => Err(shape(&format!("{at}/source/path"), other, "a string")),
             None => Err(missing(
                 at,

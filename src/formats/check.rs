@@ -1,5 +1,7 @@
 //! Which rules does a history break? The question of `spare check`, and of prune about its own output.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::provider::{self, Violation};
@@ -25,18 +27,20 @@ pub fn check(
     let format = format_of(root, format)?;
     let providers = provider::of(format, provider)?;
     let mut found: Vec<Violation> = Vec::new();
-    for violation in providers.iter().flat_map(|p| p.check(root)) {
-        // Several providers have the same rule; one of them says it.
-        let same = |v: &Violation| (v.rule, &v.path) == (violation.rule, &violation.path);
-        if !found.iter().any(same) {
-            found.push(violation);
-        }
+    // Several providers have the same rule; the first of them says it.
+    let mut said: HashSet<(&str, String)> = HashSet::new();
+    for provider in &providers {
+        let key = |v: &Violation| (v.rule, v.path.clone());
+        let from = found.len();
+        let own = provider.check(root).into_iter();
+        found.extend(own.filter(|v| !said.contains(&key(v))));
+        said.extend(found.iter().skip(from).map(key));
     }
     match format.read(root) {
         Ok(_) => {}
         // Not a question of shape: the call may have been cut off.
         Err(FormatError::ResultWithoutCall { pointer, id }) => {
-            if !found.iter().any(|v| v.path.starts_with(&pointer)) {
+            if !found.iter().any(|v| lies_in(&v.path, &pointer)) {
                 found.push(Violation {
                     provider: format.name(),
                     rule: "result_without_call",
@@ -55,6 +59,12 @@ pub fn check(
         providers: providers.iter().map(|p| p.name()).collect(),
         violations: found,
     })
+}
+
+/// Whether a JSON pointer names the value at `outer` or one inside it.
+fn lies_in(pointer: &str, outer: &str) -> bool {
+    let inside = pointer.strip_prefix(outer);
+    inside.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// What a changed history breaks that it did not break before. Places may have moved, so a rule counts as broken anew where it is broken more often;
@@ -93,6 +103,32 @@ mod tests {
             path: path.into(),
             what: String::new(),
         }
+    }
+
+    #[test]
+    fn a_result_without_its_call_is_named_once_and_never_left_out() {
+        let chat: Value = serde_json::json!({"messages": [
+            {"role": "user", "content": "a"}, {"role": "tool", "tool_call_id": "c", "content": "b"}]});
+        let anthropic = check(&chat, Some("openai-chat"), Some("anthropic")).unwrap();
+        let rules = |found: &Checked| -> Vec<(&'static str, &'static str, String)> {
+            let all = found.violations.iter();
+            all.map(|v| (v.provider, v.rule, v.path.clone())).collect()
+        };
+        assert_eq!(
+            rules(&anthropic),
+            [("openai-chat", "result_without_call", "/messages/1".into())]
+        );
+        let openai = check(&chat, None, None).unwrap();
+        assert_eq!(
+            rules(&openai),
+            [(
+                "openai",
+                "result_without_call",
+                "/messages/1/tool_call_id".into()
+            )]
+        );
+        assert!(lies_in("/a/1", "/a/1") && lies_in("/a/1/b", "/a/1"));
+        assert!(!lies_in("/a/10", "/a/1") && !lies_in("/a", "/a/1"));
     }
 
     #[test]

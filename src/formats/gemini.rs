@@ -3,7 +3,8 @@
 
 use serde_json::{Value, json};
 
-use super::openai_chat::{keys, picture, shape, text_part};
+use super::openai_chat::{keys, shape, text_part};
+use super::picture::picture_part;
 use super::{Edit, FormatError, WireFormat};
 use crate::trajectory::{
     Message, Part, Picture, PictureSource, Place, Reasoning, Role, Segment, SegmentKind, ToolCall,
@@ -348,7 +349,7 @@ fn part(value: &Value, at: &str) -> Result<Part, FormatError> {
                 "a file with a string `fileUri`",
             ));
         };
-        return picture(uri, format!("{at}/{key}/{uri_key}")).map(Part::Picture);
+        return Ok(picture_part(uri, format!("{at}/{key}/{uri_key}")));
     }
     Ok(Part::Other(value.clone()))
 }

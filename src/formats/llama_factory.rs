@@ -164,7 +164,7 @@ fn read_part(message: &mut Message, part: &Value, at: &str) -> Result<(), Format
                 .push(call(&parsed).ok_or_else(|| shape(&at, value, expected))?);
         }
         "image_url" | "image" => match value.as_str() {
-            Some(address) => message.parts.push(picture_part(address, at, part)),
+            Some(address) => message.parts.push(picture_part(address, at)),
             None => message.parts.push(Part::Other(part.clone())),
         },
         _ => message.parts.push(Part::Other(part.clone())),

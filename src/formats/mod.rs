@@ -209,16 +209,6 @@ pub enum FormatError {
         /// The id it names.
         id: String,
     },
-    /// A picture address that is not opened.
-    #[error(
-        "{pointer}: found {found}, expected a data URI or a relative path inside the picture folder"
-    )]
-    PictureAddress {
-        /// JSON pointer of the address.
-        pointer: String,
-        /// The address, shortened.
-        found: String,
-    },
 }
 
 fn at(pointer: &str) -> &str {

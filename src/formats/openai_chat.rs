@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Edit, FormatError, WireFormat, chat_part, chat_reasoning, parse};
 use crate::trajectory::{
-    Message, Part, Picture, PictureSource, Place, Role, Segment, Text, ToolCall, Trajectory,
+    Message, Part, Place, Role, Segment, SegmentKind, Text, ToolCall, Trajectory,
 };
 
 /// OpenAI Chat Completions.
@@ -38,7 +38,20 @@ impl WireFormat for OpenAiChat {
     }
 
     fn edits(&self, segment: &Segment, text: &str) -> Vec<Edit> {
-        chat_reasoning::edits(segment, text)
+        match segment.places.as_slice() {
+            // Beside calls, null is what more servers take than an empty string.
+            [place]
+                if text.is_empty()
+                    && segment.may_be_empty
+                    && segment.kind == SegmentKind::Visible =>
+            {
+                vec![Edit::Value {
+                    pointer: place.pointer.clone(),
+                    json: "null".into(),
+                }]
+            }
+            _ => chat_reasoning::edits(segment, text),
+        }
     }
 }
 
@@ -178,43 +191,6 @@ fn content(value: Option<&Value>, at: &str) -> Result<Vec<Part>, FormatError> {
             .collect(),
         Some(other) => Err(shape(&at, other, "a string, null or an array of parts")),
     }
-}
-
-/// Addresses are checked when the run is read; files are opened much later, if at all.
-pub(crate) fn picture(address: &str, pointer: String) -> Result<Picture, FormatError> {
-    let raw = || chat_part::raw_base64(address);
-    let uri = address.starts_with("data:").then(|| address.to_owned());
-    if let Some(uri) = uri.or_else(raw) {
-        let source = PictureSource::DataUri(uri);
-        return Ok(Picture { source, pointer });
-    }
-    let scheme = address.split_once(':').map(|(scheme, _)| scheme);
-    let is_url = scheme.is_some_and(|s| {
-        s.len() > 1
-            && s.chars()
-                .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
-    });
-    let leaves = std::path::Path::new(address)
-        .components()
-        .try_fold(0usize, |depth, component| match component {
-            std::path::Component::Normal(_) => Some(depth + 1),
-            std::path::Component::CurDir => Some(depth),
-            std::path::Component::ParentDir => depth.checked_sub(1),
-            _ => None,
-        })
-        .is_none();
-    if is_url || leaves || address.is_empty() || address.contains('\0') {
-        let found = if is_url {
-            format!("the URL `{}`", short(address))
-        } else {
-            format!("the path `{}`", short(address))
-        };
-        return Err(FormatError::PictureAddress { pointer, found });
-    }
-    Ok(Picture {
-        source: PictureSource::Path(address.to_owned()),
-        pointer,
-    })
 }
 
 fn calls(message: &Value, at: &str) -> Result<Vec<ToolCall>, FormatError> {

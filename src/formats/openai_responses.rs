@@ -310,7 +310,7 @@ fn part(value: &Value, at: &str) -> Result<Part, FormatError> {
                 return Err(shape(at, value, "a text part with a string `text`"));
             }
             ("input_image" | "computer_screenshot", _, Some(Value::String(url))) => {
-                picture_part(url, format!("{at}/image_url"), value)
+                picture_part(url, format!("{at}/image_url"))
             }
             _ => Part::Other(value.clone()),
         },

@@ -309,9 +309,7 @@ fn item(value: &Value, at: &str) -> Result<Part, FormatError> {
         (Some(other), _) if !other.is_null() => {
             Err(shape(&format!("{at}/text"), other, "a string"))
         }
-        (_, Some(Value::String(address))) => {
-            Ok(picture_part(address, format!("{at}/image"), value))
-        }
+        (_, Some(Value::String(address))) => Ok(picture_part(address, format!("{at}/image"))),
         _ => Ok(Part::Other(value.clone())),
     }
 }

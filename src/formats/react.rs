@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::openai_chat::OpenAiChat;
 use super::python_call::{literal_call, literal_calls};
 use super::{Edit, FormatError, WireFormat};
-use crate::trajectory::{Frozen, Message, Part, Role, Segment, ToolCall, Trajectory};
+use crate::trajectory::{Frozen, Message, Part, Place, Role, Segment, Text, ToolCall, Trajectory};
 
 /// ReAct text in OpenAI chat messages.
 pub struct ReAct;
@@ -38,11 +38,10 @@ impl WireFormat for ReAct {
                 return false;
             }
             any |= message_texts(message).any(|text| {
-                let found = labels(text);
-                thought(&found).is_some()
-                    && found
-                        .iter()
-                        .any(|l| matches!(l.word, Word::Action | Word::Answer))
+                let has =
+                    |words: &[Word], found: &[Label]| found.iter().any(|l| words.contains(&l.word));
+                has(&[Word::Thought], &own_labels(text))
+                    && has(&[Word::Action, Word::Answer], &labels(text))
             });
         }
         any
@@ -77,27 +76,70 @@ fn message_texts(message: &Value) -> impl Iterator<Item = &str> {
     content.into_iter().chain(parts).filter_map(Value::as_str)
 }
 
-/// Finds the thought and the calls of an assistant message.
+/// Finds the thoughts and the calls of an assistant message. A text with several thoughts becomes as many texts, one behind the other.
 fn mark(message: &mut Message) {
     let mut calls = Vec::new();
-    for part in &mut message.parts {
-        let Part::Text(text) = part else { continue };
-        let found = labels(&text.text);
-        if calls.is_empty() {
-            calls = actions(&text.text, &found);
-        }
-        if let Some((label, end)) = thought(&found) {
-            text.thought = Some(label.body..end.unwrap_or(text.text.len()));
-            // A label alone would be all that is left.
-            if end.is_none() {
-                text.frozen = Some(Frozen::MessageWouldBeEmpty);
-            }
-        }
+    let mut parts = Vec::new();
+    for part in std::mem::take(&mut message.parts) {
+        let Part::Text(text) = part else {
+            parts.push(part);
+            continue;
+        };
+        let found = own_labels(&text.text);
+        calls.extend(actions(&text.text, &found));
+        parts.extend(in_thoughts(text, &found, message.content_is_list).map(Part::Text));
     }
+    message.parts = parts;
     if message.calls.is_empty() {
         message.calls_in_text = true;
         message.calls = calls;
     }
+}
+
+/// A text cut before each thought but the first, so that each piece has one. Pieces of a content string are joined by line ends again, those of a
+/// list as they are.
+fn in_thoughts(
+    text: Text,
+    found: &[Label],
+    content_is_list: bool,
+) -> impl Iterator<Item = Text> + use<> {
+    let thoughts: Vec<usize> = found
+        .iter()
+        .enumerate()
+        .filter(|(_, l)| l.word == Word::Thought)
+        .map(|(at, _)| at)
+        .collect();
+    let mut out = Vec::new();
+    for (number, at) in thoughts.iter().enumerate() {
+        let Some(label) = found.get(*at) else {
+            continue;
+        };
+        let next = thoughts.get(number + 1).and_then(|next| found.get(*next));
+        let start = if number == 0 { 0 } else { label.start };
+        let end = match next {
+            Some(next) if content_is_list => next.start,
+            // A thought is never the first line here, so a line end stands before it.
+            Some(next) => next.start.saturating_sub(1),
+            None => text.text.len(),
+        };
+        let behind = found.get(at + 1).map(|l| l.start.min(end));
+        let place = text.place.as_ref().map(|place| Place {
+            pointer: place.pointer.clone(),
+            range: place.range.start + start..place.range.start + end,
+        });
+        out.push(Text {
+            text: text.text.get(start..end).unwrap_or_default().to_owned(),
+            place,
+            thought: Some(label.body - start..behind.unwrap_or(end) - start),
+            // A label alone would be all that is left.
+            frozen: (found.len() == 1).then_some(Frozen::MessageWouldBeEmpty),
+            ..Text::default()
+        });
+    }
+    if out.is_empty() {
+        out.push(text);
+    }
+    out.into_iter()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,42 +205,41 @@ fn label(line: &str) -> Option<(Word, usize)> {
     Some((word, line.len() - rest.len()))
 }
 
-/// The first thought with the start of the next label. What the model wrote behind an observation of its own is made up: no thought.
-fn thought(found: &[Label]) -> Option<(Label, Option<usize>)> {
-    let at = found
-        .iter()
-        .position(|l| matches!(l.word, Word::Thought | Word::Observation))?;
-    let label = found.get(at).filter(|l| l.word == Word::Thought)?;
-    Some((*label, found.get(at + 1).map(|l| l.start)))
+/// Labels before an observation of the model's own: what it wrote behind one is made up.
+fn own_labels(text: &str) -> Vec<Label> {
+    let mut found = labels(text);
+    let end = found.iter().position(|l| l.word == Word::Observation);
+    // The label of the observation still ends what stands before it.
+    found.truncate(end.map_or(found.len(), |end| end + 1));
+    found
 }
 
-/// Calls of the first action.
+/// Calls of all actions.
 fn actions(text: &str, found: &[Label]) -> Vec<ToolCall> {
-    let Some(at) = found
-        .iter()
-        .position(|l| matches!(l.word, Word::Action | Word::Observation))
-    else {
-        return Vec::new();
-    };
     let body = |at: usize| {
         let end = found.get(at + 1).map_or(text.len(), |l| l.start);
-        found
-            .get(at)
-            .and_then(|l| text.get(l.body..end))
-            .unwrap_or_default()
-            .trim()
+        let body = found.get(at).and_then(|l| text.get(l.body..end));
+        body.unwrap_or_default().trim()
     };
-    if found.get(at).is_none_or(|l| l.word != Word::Action) {
-        return Vec::new();
+    let mut out = Vec::new();
+    for (at, _) in found
+        .iter()
+        .enumerate()
+        .filter(|(_, l)| l.word == Word::Action)
+    {
+        let input = found.get(at + 1).filter(|l| l.word == Word::Input);
+        out.extend(action(body(at), input.map(|_| body(at + 1))));
     }
-    let action = body(at);
-    if found.get(at + 1).is_some_and(|l| l.word == Word::Input) {
-        return named(
-            action.trim_matches(['`', '"', '*']),
-            &Value::String(body(at + 1).to_owned()),
-        )
-        .into_iter()
-        .collect();
+    out
+}
+
+/// Calls of one action, with the text under its own `Action Input:`, if it has one.
+fn action(action: &str, input: Option<&str>) -> Vec<ToolCall> {
+    if let Some(input) = input {
+        let name = action.trim_matches(['`', '"', '*']);
+        return named(name, &Value::String(input.to_owned()))
+            .into_iter()
+            .collect();
     }
     if let Some(code) = fenced(action) {
         if let Some(calls) = json_calls(code) {

@@ -8,7 +8,8 @@ mod copies;
 
 use serde_json::{Value, json};
 
-use super::openai_chat::{keys, picture, shape, text_part};
+use super::openai_chat::{keys, shape, text_part};
+use super::picture::picture_part;
 use super::python_call::literal_calls;
 use super::{FormatError, WireFormat};
 use crate::trajectory::{Frozen, Message, Part, Place, Role, Text, ToolCall, Trajectory};
@@ -320,8 +321,10 @@ fn pictures(value: Option<&Value>, at: &str, parts: &mut Vec<Part>) -> Result<()
             .as_str()
             .or(named)
             .filter(|a| !a.starts_with("b'") && !a.starts_with("b\""));
-        let opened = address.and_then(|address| picture(address, pointer).ok());
-        parts.push(opened.map_or_else(|| Part::Other(image.clone()), Part::Picture));
+        parts.push(match address {
+            Some(address) => picture_part(address, pointer),
+            None => Part::Other(image.clone()),
+        });
     }
     Ok(())
 }

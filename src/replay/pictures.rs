@@ -45,6 +45,7 @@ impl PictureRoot {
             PictureSource::Path(path) => self
                 .read(Path::new(path))
                 .map_err(|problem| at(picture, problem)),
+            PictureSource::Unopened(_) => Err(at(picture, PictureProblem::Unopened)),
         }
     }
 
@@ -77,6 +78,9 @@ impl PictureRoot {
 pub(crate) fn at(picture: &Picture, problem: PictureProblem) -> Error {
     let address = match &picture.source {
         PictureSource::Path(path) => format!("`{path}`"),
+        PictureSource::Unopened(address) => {
+            format!("`{}`", address.chars().take(80).collect::<String>())
+        }
         PictureSource::DataUri(uri) => format!("`{}...`", uri.chars().take(40).collect::<String>()),
         PictureSource::Bytes(bytes) => format!("of {} bytes", bytes.len()),
     };

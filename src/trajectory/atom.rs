@@ -29,6 +29,7 @@ mod unit;
 pub(crate) use class::{is_boundary, is_unspaced};
 pub(crate) use haystack::Haystack;
 pub(crate) use list::blank_lists;
+pub(crate) use occurs::canonical;
 pub use occurs::occurs;
 
 use run::{RunKind, run_at};

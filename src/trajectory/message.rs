@@ -43,6 +43,8 @@ pub enum PictureSource {
     DataUri(String),
     /// Encoded image bytes (PNG, JPEG, ...) that the program holds.
     Bytes(Arc<[u8]>),
+    /// An address that is not opened: a URL, or a path that leaves the picture root. It is carried, and an event behind it cannot be replayed.
+    Unopened(String),
 }
 
 /// A picture of the run; opened only when an event is scored.

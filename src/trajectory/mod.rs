@@ -4,6 +4,7 @@
 pub mod atom;
 mod message;
 mod segment;
+mod think;
 
 pub(crate) use atom::Haystack;
 pub use atom::{Atom, AtomKind, atoms, occurs};
@@ -11,4 +12,4 @@ pub use message::{
     Message, Part, Picture, PictureSource, Reasoning, Role, Slot, Text, ToolCall, Trajectory,
 };
 pub use segment::{Frozen, Place, Segment, SegmentKind, VisibleText, segments};
-pub(crate) use segment::{is_free_of_tags, think_text};
+pub(crate) use think::{CLOSE, is_free_of_tags, tagged, think_text};

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use super::think::{CLOSE, Tagged, tagged};
 use super::{Message, Part, Role, Slot, Text, Trajectory};
 use crate::evidence::is_evidence;
 
@@ -29,6 +30,8 @@ pub enum Frozen {
     MessageWouldBeEmpty,
     /// The think tag is never closed, so the end of the reasoning is unknown.
     UnclosedThink,
+    /// The think tags do not pair, so the end of the reasoning is unknown.
+    AmbiguousThink,
     /// `reasoning` and `reasoning_content` say different things.
     CopiesDisagree,
     /// Another copy stands in `reasoning_details`, which goes back to the provider unchanged.
@@ -43,6 +46,7 @@ impl Frozen {
         match self {
             Frozen::MessageWouldBeEmpty => "message_would_be_empty",
             Frozen::UnclosedThink => "unclosed_think",
+            Frozen::AmbiguousThink => "ambiguous_think",
             Frozen::CopiesDisagree => "copies_disagree",
             Frozen::ReasoningDetails => "reasoning_details",
             Frozen::Rule(name, _) => name,
@@ -54,6 +58,9 @@ impl Frozen {
         match self {
             Frozen::MessageWouldBeEmpty => "the message would be left without content",
             Frozen::UnclosedThink => "the think tag is never closed",
+            Frozen::AmbiguousThink => {
+                "the think tags do not pair, so where the reasoning ends is unknown"
+            }
             Frozen::CopiesDisagree => "`reasoning` and `reasoning_content` differ",
             Frozen::ReasoningDetails => {
                 "`reasoning_details` holds a copy that the provider expects back unchanged"
@@ -136,7 +143,7 @@ pub fn segments(run: &Trajectory, visible: VisibleText) -> Vec<Segment> {
 
 fn has_own_reasoning(message: &Message) -> bool {
     let is_marked =
-        |(_, text): (usize, &Text)| text.thought.is_some() || think_range(&text.text).is_some();
+        |(_, text): (usize, &Text)| text.thought.is_some() || tagged(&text.text).is_some();
     message.role == Role::Assistant
         && (message
             .reasoning
@@ -209,23 +216,17 @@ fn marked(message: usize, value: &Message, out: &mut Vec<Segment>) -> bool {
     };
     // A closing tag alone was opened in the prompt, unless the message has its reasoning apart: then it is a word of the answer.
     let apart = value.reasoning.iter().any(|r| !r.text.trim().is_empty());
-    let tagged = think_range(&text.text).filter(|t| t.inner.start > 0 || !apart);
-    let Some(Tagged { inner, closed }) = tagged else {
+    let found = tagged(&text.text).filter(|t| t.inner.start > 0 || !apart);
+    let Some(Tagged { inner, frozen }) = found else {
         return false;
     };
-    let rest = text
-        .text
-        .split_once("</think>")
-        .map_or("", |(_, rest)| rest);
+    let rest = text.text.get(inner.end..).unwrap_or_default();
+    let rest = rest.strip_prefix(CLOSE).unwrap_or(rest);
     let others_are_blank = value.parts.iter().enumerate().all(|(other, value)| {
         other == part || matches!(value, Part::Text(text) if text.text.trim().is_empty())
     });
     let alone = rest.trim().is_empty() && others_are_blank && value.calls.is_empty();
-    let frozen = if closed {
-        alone.then_some(Frozen::MessageWouldBeEmpty)
-    } else {
-        Some(Frozen::UnclosedThink)
-    };
+    let frozen = frozen.or(alone.then_some(Frozen::MessageWouldBeEmpty));
     content_segment(
         message,
         part,
@@ -297,44 +298,6 @@ fn content_segment(
         frozen: frozen.or(text.frozen),
         may_be_empty,
     });
-}
-
-/// The text between the think tags of a content, if it has them.
-pub(crate) fn think_text(content: &str) -> Option<&str> {
-    content.get(think_range(content)?.inner)
-}
-
-/// Whether `text` may stand in the content of a message without being read as a think tag.
-pub(crate) fn is_free_of_tags(text: &str) -> bool {
-    !text.contains("<think>") && !text.contains("</think>")
-}
-
-struct Tagged {
-    /// Bytes between the tags, or before a closing tag whose opening one stood in the prompt.
-    inner: Range<usize>,
-    closed: bool,
-}
-
-fn think_range(text: &str) -> Option<Tagged> {
-    const OPEN: &str = "<think>";
-    const CLOSE: &str = "</think>";
-    let lead = text.len() - text.trim_start().len();
-    let body = text.get(lead..)?;
-    let close = text.find(CLOSE);
-    if body.starts_with(OPEN) {
-        let start = lead + OPEN.len();
-        return Some(Tagged {
-            inner: start..close.unwrap_or(text.len()),
-            closed: close.is_some(),
-        });
-    }
-    // Opened in the prompt: only where no other opening tag stands before the closing one.
-    let close = close?;
-    let before = text.get(..close)?;
-    (!before.contains(OPEN)).then_some(Tagged {
-        inner: 0..close,
-        closed: true,
-    })
 }
 
 fn trim_range(text: &str, range: Range<usize>) -> Range<usize> {

@@ -1,7 +1,6 @@
 //! Runs with planted reasoning, written in many spellings of JSON.
 #![allow(dead_code, clippy::unwrap_used)]
 
-pub mod engine;
 pub mod format;
 pub mod planted;
 pub mod prune;

@@ -1,21 +1,73 @@
-//! A whole pruning without a model: the caller says which segments are sensitive, words count as tokens.
+//! The way of one run without a model: the caller says what of each segment is sensitive; all else (reading, events, plan, edits, receipt) is the
+//! library's. Follows `Pruner` step by step. Tests and fuzz bodies go this way.
 #![allow(dead_code, clippy::unwrap_used)]
 
 use std::ops::Range;
 
 use spare::formats::{self, Edit, WireFormat, provider};
-use spare::plan::{EventInput, EventPlan, PlanOptions, Receipt, TextHash, Trigger, build, events};
+use spare::plan::{
+    Event, EventInput, EventPlan, EventReceipt, PlanOptions, Receipt, TextHash, Trigger, build,
+    events, restore,
+};
 use spare::rules::Decision;
 use spare::score::{EventScores, SegmentScores};
 use spare::summary::{Sigma, SummaryTool};
 use spare::trajectory::{Segment, Trajectory, VisibleText, segments};
 
+/// What decides beside the caller's rule.
+pub struct Settings {
+    pub trigger: Trigger,
+    pub visible: VisibleText,
+    /// A summary from outside.
+    pub given: Option<String>,
+    pub plan: PlanOptions,
+    /// Byte ranges of a text's tokens.
+    pub split: fn(&str) -> Vec<Range<usize>>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            trigger: Trigger::Model,
+            visible: VisibleText::Auto,
+            given: None,
+            plan: PlanOptions::default(),
+            split: tokens,
+        }
+    }
+}
+
+/// What the caller's rule says of one segment: not shown, or whether it is sensitive, and which of its tokens are.
+pub enum Said {
+    Hidden,
+    Shown(bool, Vec<usize>),
+}
+
+/// One event and what came of it.
+pub struct Done {
+    pub event: Event,
+    pub sigma: Option<Sigma>,
+    pub decisions: Vec<Decision>,
+    pub hidden: Vec<usize>,
+    pub plan: EventPlan,
+}
+
+/// A pruned run.
 pub struct Pruned {
     pub format: &'static str,
     pub segments: Vec<Segment>,
-    pub plans: Vec<EventPlan>,
-    pub text: String,
+    pub events: Vec<Done>,
+    pub edits: Vec<Edit>,
+    pub after: String,
     pub receipt: Receipt,
+}
+
+impl Pruned {
+    /// Plans of the events that were decided.
+    pub fn plans(&self) -> Vec<&EventPlan> {
+        let plans = self.events.iter().map(|done| &done.plan);
+        plans.filter(|plan| !plan.segments.is_empty()).collect()
+    }
 }
 
 /// Reads a record as `spare prune` does.
@@ -29,6 +81,37 @@ pub fn read(text: &str) -> (Trajectory, &'static dyn WireFormat) {
     (run, format)
 }
 
+/// Tokens of a text: up to three letters or digits with the white space before them, or one other character.
+pub fn tokens(text: &str) -> Vec<Range<usize>> {
+    let mut out: Vec<Range<usize>> = Vec::new();
+    let (mut start, mut letters) = (0, 0);
+    for (at, c) in text.char_indices() {
+        let end = at + c.len_utf8();
+        if c.is_whitespace() {
+            letters = 0;
+        } else if c.is_alphanumeric() && letters > 0 && letters < 3 {
+            letters += 1;
+            if let Some(last) = out.last_mut() {
+                last.end = end;
+            }
+            start = end;
+        } else {
+            letters = usize::from(c.is_alphanumeric());
+            out.push(start..end);
+            start = end;
+        }
+    }
+    if start < text.len() {
+        out.push(start..text.len());
+    }
+    out
+}
+
+/// How many tokens a text has.
+pub fn count(text: &str) -> usize {
+    tokens(text).len()
+}
+
 /// Byte ranges of the words of a text.
 pub fn words(text: &str) -> Vec<Range<usize>> {
     let start = |word: &str| word.as_ptr() as usize - text.as_ptr() as usize;
@@ -37,143 +120,144 @@ pub fn words(text: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Prunes a record with a summary from outside; `sensitive` says of each segment whether every word of it is.
-pub fn prune(
-    text: &str,
-    sigma: Option<&str>,
-    options: &PlanOptions,
-    sensitive: &dyn Fn(&Segment) -> bool,
-) -> Pruned {
+/// Prunes a text that is a run.
+pub fn prune(text: &str, settings: &Settings, mut rule: impl FnMut(&Segment) -> Said) -> Pruned {
     let (mut run, format) = read(text);
-    let segments = segments(&run, VisibleText::Auto);
-    let events = events(
-        &run,
-        &segments,
-        Trigger::Model,
-        &SummaryTool::default(),
-        sigma.is_some(),
-    );
-    let (mut plans, mut edits) = (Vec::new(), Vec::new());
-    for event in events
-        .iter()
-        .filter(|e| !e.decided && !e.candidates.is_empty())
-    {
-        let Some(sigma) = sigma.map(Sigma::given).or_else(|| event.recorded.clone()) else {
-            continue;
-        };
-        let (mut scores, mut decisions) = (EventScores::default(), Vec::new());
-        for segment in event
-            .candidates
-            .iter()
-            .map(|i| &segments[*i])
-            .filter(|s| s.frozen.is_none())
-        {
-            let spans = words(&segment.text);
-            let tokens = if sensitive(segment) {
-                (0..spans.len()).collect()
-            } else {
-                Vec::new()
-            };
-            decisions.push(Decision {
-                segment: segment.index,
-                sensitive: sensitive(segment),
-                tokens,
-                needed: 2,
-            });
-            scores.segments.push(SegmentScores {
-                segment: segment.index,
-                token_ids: vec![0; spans.len()],
-                spans,
-                ..SegmentScores::default()
-            });
+    let segments = segments(&run, settings.visible);
+    let tool = SummaryTool::default();
+    let mut out = Pruned {
+        format: format.name(),
+        segments,
+        events: Vec::new(),
+        edits: Vec::new(),
+        after: text.to_owned(),
+        receipt: Receipt::default(),
+    };
+    let supplied = settings.given.is_some();
+    for event in events(&run, &out.segments, settings.trigger, &tool, supplied) {
+        let done = decide(&run, &out.segments, event, settings, &mut rule);
+        // Later events see the edits of earlier ones.
+        for plan in &done.plan.segments {
+            if let Some(new) = &plan.text {
+                let segment = &out.segments[plan.segment];
+                out.edits.extend(format.edits(segment, new));
+                run.replace(segment.message, segment.slot, &segment.range, new);
+            }
         }
-        let input = EventInput {
-            run: &run,
-            event,
-            segments: &segments,
-            sigma: &sigma,
-            scores: &scores,
-            decisions: &decisions,
-            hidden: &[],
-            count: &|text| text.split_whitespace().count(),
-            writer: None,
-        };
-        let plan = build(&input, options);
-        for (s, new) in plan
-            .segments
-            .iter()
-            .filter_map(|p| Some((&segments[p.segment], p.text.as_ref()?)))
-        {
-            edits.extend(format.edits(s, new));
-            set(&mut run, s, new);
-        }
-        plans.push(plan);
+        out.events.push(done);
     }
-    let (after, replaced) = formats::apply(text, &edits).unwrap();
-    let receipt = Receipt {
+    let (after, replaced) = formats::apply(text, &out.edits).unwrap();
+    out.receipt = Receipt {
         schema: 1,
         before: TextHash::of(text),
         after: TextHash::of(&after),
         replaced,
         ..Receipt::default()
     };
-    Pruned {
-        format: format.name(),
-        segments,
-        plans,
-        text: after,
-        receipt,
+    for done in &out.events {
+        let mut entry = EventReceipt::default();
+        entry.record(&done.plan, |s| out.segments[s].message);
+        out.receipt.events.push(entry);
     }
+    out.after = after;
+    out
 }
 
-/// What later events see of an edit.
-fn set(run: &mut Trajectory, segment: &Segment, new: &str) {
-    use spare::trajectory::{Part, Slot};
-    let message = &mut run.messages[segment.message];
-    let text = match segment.slot {
-        Slot::Reasoning(i) => &mut message.reasoning[i].text,
-        Slot::Part(i) => match &mut message.parts[i] {
-            Part::Text(text) => &mut text.text,
-            _ => return,
-        },
+fn decide(
+    run: &Trajectory,
+    segments: &[Segment],
+    event: Event,
+    settings: &Settings,
+    rule: &mut impl FnMut(&Segment) -> Said,
+) -> Done {
+    let given = settings.given.as_deref().map(|t| Sigma::given(t.trim()));
+    let mut done = Done {
+        sigma: given.or_else(|| event.recorded.clone()),
+        decisions: Vec::new(),
+        hidden: Vec::new(),
+        plan: EventPlan::default(),
+        event,
     };
-    text.replace_range(segment.range.clone(), new);
+    let sigma = done.sigma.clone().filter(|s| !s.text.trim().is_empty());
+    let Some(sigma) = sigma.filter(|_| !done.event.decided && !done.event.candidates.is_empty())
+    else {
+        return done;
+    };
+    let mut scores = EventScores::default();
+    let shown = done.event.candidates.iter().map(|i| &segments[*i]);
+    for segment in shown.filter(|s| s.frozen.is_none()) {
+        let spans = (settings.split)(&segment.text);
+        match rule(segment) {
+            Said::Hidden => done.hidden.push(segment.index),
+            Said::Shown(sensitive, tokens) => {
+                done.decisions.push(Decision {
+                    segment: segment.index,
+                    sensitive,
+                    tokens,
+                    needed: 2,
+                });
+                scores.segments.push(SegmentScores {
+                    segment: segment.index,
+                    token_ids: vec![0; spans.len()],
+                    spans,
+                    ..SegmentScores::default()
+                });
+            }
+        }
+    }
+    let input = EventInput {
+        run,
+        event: &done.event,
+        segments,
+        sigma: &sigma,
+        scores: &scores,
+        decisions: &done.decisions,
+        hidden: &done.hidden,
+        count: &|text| (settings.split)(text).len(),
+        writer: None,
+    };
+    done.plan = build(&input, &settings.plan);
+    done
 }
 
-/// The edits of a format as a check on itself: no edit without a place.
-pub fn touched(edits: &[Edit]) -> Vec<&str> {
-    edits.iter().map(Edit::pointer).collect()
-}
-
-/// What must hold for every record of every format: unedited text comes back, an edit can be undone, and a second pruning changes nothing.
-/// Returns the pruned text.
+/// Prunes a record with a summary from outside, words as tokens; `sensitive` says of each segment whether every word of it is. Then what must hold
+/// for every record of every format: an edit can be undone, the pruned run is of its format, a second pruning changes nothing, no value is lost.
 pub fn check(text: &str, sigma: Option<&str>, sensitive: &dyn Fn(&Segment) -> bool) -> Pruned {
-    let pruned = prune(text, sigma, &PlanOptions::default(), sensitive);
-    assert_eq!(
-        spare::plan::restore(&pruned.text, &pruned.receipt).unwrap(),
-        text
-    );
-    let (_, format) = read(&pruned.text);
+    let settings = Settings {
+        given: sigma.map(str::to_owned),
+        split: words,
+        ..Settings::default()
+    };
+    let all = |s: &Segment, is: bool| {
+        let tokens = if is {
+            (0..words(&s.text).len()).collect()
+        } else {
+            Vec::new()
+        };
+        Said::Shown(is, tokens)
+    };
+    let pruned = prune(text, &settings, |s| all(s, sensitive(s)));
+    assert_eq!(restore(&pruned.after, &pruned.receipt).unwrap(), text);
+    let (_, format) = read(&pruned.after);
     assert_eq!(
         format.name(),
         pruned.format,
         "the pruned run is still of its format"
     );
     // What was decided is not decided again, whatever the scores say now; an event that was left alone gets the same scores.
-    let left = pruned
-        .plans
-        .iter()
-        .filter(|p| !p.changes())
-        .flat_map(|p| &p.segments);
-    let left: Vec<&Segment> = left.map(|p| &pruned.segments[p.segment]).collect();
+    let left = pruned.plans().into_iter().filter(|p| !p.changes());
+    let left: Vec<&Segment> = left
+        .flat_map(|p| &p.segments)
+        .map(|p| &pruned.segments[p.segment])
+        .collect();
     let same = |s: &Segment| {
         left.iter()
             .find(|l| (l.message, l.slot, &l.text) == (s.message, s.slot, &s.text))
     };
     let scores = |s: &Segment| same(s).map_or_else(|| !sensitive(s), |l| sensitive(l));
-    let again = prune(&pruned.text, sigma, &PlanOptions::default(), &scores);
-    assert_eq!(again.text, pruned.text, "pruning again changes nothing");
-    for plan in &pruned.plans {
+    let again = prune(&pruned.after, &settings, |s| all(s, scores(s)));
+    assert_eq!(again.after, pruned.after, "pruning again changes nothing");
+    for plan in pruned.plans() {
         assert_eq!(plan.survival.lost, Vec::<String>::new());
     }
     pruned

@@ -36,11 +36,11 @@ pub(super) fn read(message: &mut Message, block: &Value, at: &str) {
             text("text").map(|t| text_part(t, format!("{at}/text")))
         }
         "image_url" | "input_image" => match block.get("image_url") {
-            Some(Value::String(url)) => Some(picture_part(url, format!("{at}/image_url"), block)),
+            Some(Value::String(url)) => Some(picture_part(url, format!("{at}/image_url"))),
             Some(image) => image
                 .get("url")
                 .and_then(Value::as_str)
-                .map(|url| picture_part(url, format!("{at}/image_url/url"), block)),
+                .map(|url| picture_part(url, format!("{at}/image_url/url"))),
             None => None,
         },
         "image" | "media" => image(block, at),
@@ -66,7 +66,7 @@ fn image(block: &Value, at: &str) -> Option<Part> {
         }
     }
     let url = text("url")?;
-    Some(picture_part(url, format!("{at}{inside}/url"), block))
+    Some(picture_part(url, format!("{at}{inside}/url")))
 }
 
 /// Adds a block of reasoning; false if it is none.

@@ -31,7 +31,7 @@ impl Provider for Anthropic {
         frozen_below(run, &contents, OPEN_TURN);
     }
 
-    fn check(&self, root: &Value) -> Vec<Violation> {
+    fn find(&self, root: &Value) -> Vec<Violation> {
         let entries = entries(root);
         let mut out = Vec::new();
         for (number, entry) in entries.iter().enumerate() {

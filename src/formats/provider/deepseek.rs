@@ -20,7 +20,7 @@ impl Provider for DeepSeek {
     /// The text may change and may become empty; an edit of it leaves the key where it is.
     fn freeze(&self, _: &Value, _: &mut Trajectory) {}
 
-    fn check(&self, root: &Value) -> Vec<Violation> {
+    fn find(&self, root: &Value) -> Vec<Violation> {
         let mut out = pairing(NAME, root);
         out.extend(emptiness(NAME, root));
         let all = messages(root);

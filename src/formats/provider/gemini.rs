@@ -47,7 +47,7 @@ impl Provider for Gemini {
         frozen_below(run, &beside, BESIDE_SIGNATURE);
     }
 
-    fn check(&self, root: &Value) -> Vec<Violation> {
+    fn find(&self, root: &Value) -> Vec<Violation> {
         let contents = contents(root);
         let mut out = Vec::new();
         for (index, (at, content)) in contents.iter().enumerate() {

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
 
-use super::{Provider, Violation, placed};
+use super::{Provider, Violation};
 use crate::formats::langchain::{Class, Dump, all, answered, copies, list};
 use crate::trajectory::{Frozen, Role, Trajectory};
 
@@ -33,7 +33,7 @@ impl Provider for LangChainCore {
         }
     }
 
-    fn check(&self, root: &Value) -> Vec<Violation> {
+    fn find(&self, root: &Value) -> Vec<Violation> {
         let Some((pointer, messages)) = list(root) else {
             return Vec::new();
         };
@@ -68,7 +68,7 @@ impl Provider for LangChainCore {
             ));
         }
         out.sort_by_key(|violation| violation.message);
-        placed(root, out)
+        out
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Provider, Violation, placed};
+use super::{Provider, Violation};
 use crate::formats::llama_factory;
 use crate::formats::share_gpt::{MEDIA, media, occurrences, role, turns};
 use crate::trajectory::{Frozen, Part, Role, Trajectory};
@@ -57,10 +57,10 @@ impl Provider for LlamaFactoryLoader {
         }
     }
 
-    fn check(&self, root: &Value) -> Vec<Violation> {
+    fn find(&self, root: &Value) -> Vec<Violation> {
         match turns(root) {
-            Some((pointer, turns)) => placed(root, conversations(root, pointer, turns)),
-            None => placed(root, rows(root)),
+            Some((pointer, turns)) => conversations(root, pointer, turns),
+            None => rows(root),
         }
     }
 }

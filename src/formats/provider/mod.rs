@@ -64,8 +64,14 @@ pub trait Provider: Send + Sync {
     /// Marks the reasoning of `run` (read from `root`) that this provider does not let anyone edit.
     fn freeze(&self, root: &Value, run: &mut Trajectory);
 
-    /// Every violation in a history as it is written, in order.
-    fn check(&self, root: &Value) -> Vec<Violation>;
+    /// What its rules find in a history as it is written, in order. The path of what is missing may name a key that is not there.
+    fn find(&self, root: &Value) -> Vec<Violation>;
+
+    /// Every violation in a history, in order. Each path names a value of the history: where a key is missing, the value that lacks it, and the
+    /// words name the key.
+    fn check(&self, root: &Value) -> Vec<Violation> {
+        placed(root, self.find(root))
+    }
 }
 
 /// Every provider whose rules are known.
@@ -138,12 +144,21 @@ fn frozen_below(run: &mut Trajectory, pointers: &HashSet<String>, why: Frozen) {
     }
 }
 
-/// Violations whose path names a value of the history: of a missing value the one that should hold it.
+/// Violations at places that are there: what is missing is named in words at the nearest value around it.
 fn placed(root: &Value, mut found: Vec<Violation>) -> Vec<Violation> {
     for violation in &mut found {
-        while root.pointer(&violation.path).is_none() {
-            let end = violation.path.rfind('/').unwrap_or(0);
-            violation.path.truncate(end);
+        let mut end = violation.path.len();
+        while root
+            .pointer(violation.path.get(..end).unwrap_or_default())
+            .is_none()
+        {
+            let before = violation.path.get(..end).unwrap_or_default();
+            end = before.rfind('/').unwrap_or(0);
+        }
+        let missing = violation.path.split_off(end);
+        let key = format!("`{}`", missing.trim_start_matches('/'));
+        if !missing.is_empty() && !violation.what.contains(&key) {
+            violation.what = format!("{key}: {}", violation.what);
         }
     }
     found

@@ -19,7 +19,7 @@ impl Provider for OpenAi {
     /// Chat Completions take no reasoning, so none of it is protected. Signed copies are frozen where they are read.
     fn freeze(&self, _: &Value, _: &mut Trajectory) {}
 
-    fn check(&self, root: &Value) -> Vec<Violation> {
+    fn find(&self, root: &Value) -> Vec<Violation> {
         let mut out = pairing(NAME, root);
         out.extend(emptiness(NAME, root));
         for message in messages(root) {

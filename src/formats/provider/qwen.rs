@@ -32,7 +32,7 @@ impl Provider for Qwen {
     /// Reasoning is free text. The template itself leaves old reasoning out.
     fn freeze(&self, _: &Value, _: &mut Trajectory) {}
 
-    fn check(&self, root: &Value) -> Vec<Violation> {
+    fn find(&self, root: &Value) -> Vec<Violation> {
         let mut out = Vec::new();
         for message in messages(root) {
             tokens(&message, &mut out);

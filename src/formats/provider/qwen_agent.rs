@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Provider, Violation, placed};
+use super::{Provider, Violation};
 use crate::formats::qwen_agent::{list, messages_of};
 use crate::trajectory::Trajectory;
 
@@ -20,7 +20,7 @@ impl Provider for QwenAgentLibrary {
     /// Reasoning is free text; the format itself keeps a message from becoming empty.
     fn freeze(&self, _: &Value, _: &mut Trajectory) {}
 
-    fn check(&self, root: &Value) -> Vec<Violation> {
+    fn find(&self, root: &Value) -> Vec<Violation> {
         let Some((pointer, messages)) = list(root) else {
             return Vec::new();
         };
@@ -47,7 +47,7 @@ impl Provider for QwenAgentLibrary {
             path: format!("{pointer}/{index}{key}"),
             what,
         };
-        placed(root, found.into_iter().map(broken).collect())
+        found.into_iter().map(broken).collect()
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::{Provider, Violation, placed};
+use super::{Provider, Violation};
 use crate::formats::openai_responses::{
     Item, call_id, calls_elsewhere, item, items, kind, messages_of,
 };
@@ -43,7 +43,7 @@ impl Provider for Responses {
         }
     }
 
-    fn check(&self, root: &Value) -> Vec<Violation> {
+    fn find(&self, root: &Value) -> Vec<Violation> {
         let Some((pointer, items)) = items(root) else {
             return Vec::new();
         };
@@ -57,7 +57,7 @@ impl Provider for Responses {
         out.extend(history.shapes());
         out.sort_by_key(|(index, _)| *index);
         let found = out.into_iter().map(|(_, violation)| violation);
-        placed(root, found.collect())
+        found.collect()
     }
 }
 

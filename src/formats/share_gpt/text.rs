@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{call, media, role};
 use crate::formats::picture::picture_part;
-use crate::trajectory::{Part, Place, Role, Text, ToolCall};
+use crate::trajectory::{CLOSE, Part, Place, Role, Text, ToolCall, tagged};
 
 /// Placeholders and the lists that fill them.
 pub(crate) const MEDIA: [(&str, &str); 3] = [
@@ -120,7 +120,7 @@ impl Slots {
 fn filled(kind: usize, pointer: String, value: Value) -> Part {
     let carried = json!({"type": MEDIA[kind].0.trim_matches(['<', '>']), "value": value});
     match &value {
-        Value::String(address) if kind == 0 => picture_part(address, pointer, &carried),
+        Value::String(address) if kind == 0 => picture_part(address, pointer),
         _ => Part::Other(carried),
     }
 }
@@ -133,18 +133,29 @@ fn next_placeholder(text: &str, range: Range<usize>) -> Option<(usize, usize)> {
         .min()
 }
 
-/// Bytes between think tags at the start of a text.
-pub(crate) fn think_body(value: &str) -> Option<Range<usize>> {
-    let start = value.len() - value.trim_start().len();
-    value.get(start..)?.starts_with("<think>").then_some(())?;
-    Some(start + "<think>".len()..value.find("</think>")?)
+/// Bytes between think tags at the start of a text, where they pair.
+fn think_body(value: &str) -> Option<Range<usize>> {
+    let found = tagged(value)?;
+    (found.inner.start > 0 && found.frozen.is_none()).then_some(found.inner)
 }
 
-/// Where the text behind think tags begins, white space left out.
+/// Where the JSON of a call begins: behind think tags, if such stand before it. A tag within the JSON is a word.
 pub(super) fn behind_think(value: &str) -> usize {
-    let end = think_body(value).map_or(0, |body| body.end + "</think>".len());
-    let rest = value.get(end..).unwrap_or_default();
-    end + (rest.len() - rest.trim_start().len())
+    let start = |end: usize| {
+        let rest = value.get(end..).unwrap_or_default();
+        end + (rest.len() - rest.trim_start().len())
+    };
+    let is_json = |at: &usize| {
+        let rest = value.get(*at..).unwrap_or_default();
+        serde_json::from_str::<serde::de::IgnoredAny>(rest).is_ok()
+    };
+    if !value.trim_start().starts_with("<think>") {
+        return start(0);
+    }
+    let ends = value.match_indices(CLOSE).map(|(at, _)| at + CLOSE.len());
+    let starts: Vec<usize> = ends.map(start).collect();
+    let found = starts.iter().find(|at| is_json(at));
+    found.or(starts.first()).copied().unwrap_or(0)
 }
 
 /// Text and calls of a turn. Calls stand between tags behind the reasoning; in reasoning, and in texts of others, they are only quoted.

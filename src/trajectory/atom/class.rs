@@ -53,6 +53,22 @@ pub(crate) fn is_boundary(text: &str, at: usize) -> bool {
         .unwrap_or(false)
 }
 
+/// A mark that joins whatever letter stands before it: an accent, a vowel sign. At the start of a line it stands alone, but a token that
+/// began with it would be another one as soon as a space stood there instead.
+pub(super) fn is_mark(c: char) -> bool {
+    if c.is_ascii() {
+        return false;
+    }
+    let mut buffer = [b'a', 0, 0, 0, 0];
+    let length = 1 + c.encode_utf8(&mut buffer[1..]).len();
+    let pair = buffer
+        .get(..length)
+        .and_then(|pair| std::str::from_utf8(pair).ok());
+    pair.is_some_and(|pair| {
+        GraphemeCursor::new(1, pair.len(), true).is_boundary(pair, 0) == Ok(false)
+    })
+}
+
 /// `end`, moved on to the next grapheme border.
 pub(super) fn grapheme_end(text: &str, mut end: usize) -> usize {
     while !is_boundary(text, end) {

@@ -51,6 +51,20 @@ impl<'a> Needle<'a> {
     }
 }
 
+/// One spelling for all that [`occurs`] takes for the same value: without quotes, spaces as they do not matter.
+pub(crate) fn canonical(value: &str) -> String {
+    match Needle::of(value) {
+        None => String::new(),
+        Some(Needle::List(list)) => squeeze(list),
+        Some(Needle::Words { first, rest }) => {
+            let words: Vec<&str> = std::iter::once(first)
+                .chain(rest.split_whitespace())
+                .collect();
+            words.join(" ")
+        }
+    }
+}
+
 /// `true` if the words stand at byte `start`, with token borders around them.
 pub(super) fn stands_at(haystack: &str, start: usize, first: &str, rest: &str) -> bool {
     if !haystack.get(start..).is_some_and(|t| t.starts_with(first)) {

@@ -4,7 +4,9 @@
 //! (`1.5e-4`, `AX-00731-Q`, `C:\Users\x`, `don't`), no whitespace. Both the recogniser and the border test of
 //! [`super::occurs`] read runs with this one function, so what is an atom here is found there.
 
-use super::class::{char_at, char_before, grapheme_end, is_boundary, is_digit, is_letter, is_word};
+use super::class::{
+    char_at, char_before, grapheme_end, is_boundary, is_digit, is_letter, is_mark, is_word,
+};
 use super::unit;
 
 /// What a run is.
@@ -39,8 +41,8 @@ pub(super) fn run_at(text: &str, at: usize, commas: bool) -> Option<Run> {
             end,
         });
     }
-    if !is_boundary(text, at) {
-        return None; // a mark that belongs to the character before
+    if !is_boundary(text, at) || char_at(text, at).is_some_and(is_mark) {
+        return None; // a mark that belongs to the character before, or would if there were one
     }
     let body = prefix_end(text, at);
     char_at(text, body).filter(|&c| is_word(c))?;
