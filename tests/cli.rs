@@ -323,7 +323,11 @@ fn a_snapshot_in_the_cache_is_a_model() {
         ),
         (
             "../nowhere",
-            ["../nowhere", "no folder", "owner/name[@revision]"],
+            [
+                "../nowhere",
+                "neither there nor a repository",
+                "owner/name[@revision]",
+            ],
         ),
     ] {
         let out = spare(&["doctor", "--model", model]);

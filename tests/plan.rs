@@ -325,7 +325,10 @@ proptest! {
         for segment in &case.out.segments {
             for place in &segment.places {
                 let old = before.pointer(&place.pointer).unwrap().as_str().unwrap();
-                let new = after.pointer(&place.pointer).unwrap().as_str().unwrap();
+                // Text beside calls that leaves whole becomes null, which more servers take than an empty string.
+                let new = after.pointer(&place.pointer).unwrap();
+                prop_assert!(new.is_string() || (new.is_null() && changed.contains(&segment.index)));
+                let new = new.as_str().unwrap_or_default();
                 let tail = &old[place.range.end..];
                 prop_assert!(new.starts_with(&old[..place.range.start]) && new.ends_with(tail));
                 if !changed.contains(&segment.index) {

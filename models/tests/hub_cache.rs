@@ -235,7 +235,6 @@ fn what_a_snapshot_lacks() {
     let error = resolve(&id, &settings, &Watch::none()).unwrap_err();
     for part in [
         "tokenizer.json",
-        "preprocessor_config.json",
         "chat_template.jinja or",
         "model.safetensors or model.safetensors.index.json",
         "HF_HUB_OFFLINE",
@@ -245,7 +244,6 @@ fn what_a_snapshot_lacks() {
     let index = folder.join("model.safetensors.index.json");
     for (name, text) in [
         ("tokenizer.json", ""),
-        ("preprocessor_config.json", ""),
         ("tokenizer_config.json", ""),
         (
             "model.safetensors.index.json",
