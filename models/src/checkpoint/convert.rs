@@ -11,6 +11,9 @@ use rayon::prelude::*;
 use super::{Kept, Stored, gguf};
 use crate::linear::Matrix;
 
+/// Bytes, or elements, that one task takes at least. A multiple of every element's size.
+const BLOCK: usize = 1 << 16;
+
 /// The bytes of one tensor, or of some rows of it, in row-major order.
 #[derive(Debug, Clone)]
 pub(super) struct Raw<'a> {
@@ -116,34 +119,39 @@ impl Raw<'_> {
         }
     }
 
-    fn map<T: Send>(&self, read: fn(&[u8]) -> T) -> Vec<T> {
-        self.bytes.par_chunks_exact(self.size()).map(read).collect()
+    fn map<T: Send>(&self, read: impl Fn(&[u8]) -> T + Sync + Send) -> Vec<T> {
+        let elements = self.bytes.par_chunks_exact(self.size());
+        elements.with_min_len(BLOCK).map(read).collect()
     }
 
     /// How many elements are NaN or infinite, and the first of them. Blocks are not looked into: what they spoil is found
     /// when the model runs.
     pub(super) fn not_finite(&self) -> Option<(usize, usize)> {
-        let bad: fn(&[u8]) -> bool = match self.stored {
-            Stored::F32 => |b| !f32_at(b).is_finite(),
-            Stored::Bf16 => |b| !bf16_at(b).is_finite(),
-            Stored::F16 => |b| !f16_at(b).is_finite(),
-            Stored::Blocks(_) | Stored::Other(_) => return None,
-        };
-        self.first(bad)
+        match self.stored {
+            Stored::F32 => self.first(|b| !f32_at(b).is_finite()),
+            Stored::Bf16 => self.first(|b| !bf16_at(b).is_finite()),
+            Stored::F16 => self.first(|b| !f16_at(b).is_finite()),
+            Stored::Blocks(_) | Stored::Other(_) => None,
+        }
     }
 
     /// As [`not_finite`](Self::not_finite), for weights that f16 cannot hold.
     pub(super) fn beyond_f16(&self) -> Option<(usize, usize)> {
-        let bad: fn(&[u8]) -> bool = match self.stored {
-            Stored::F32 => |b| f16::from_f32(f32_at(b)).is_infinite(),
-            Stored::Bf16 => |b| f16::from_f32(bf16_at(b).to_f32()).is_infinite(),
-            _ => return None,
-        };
-        self.first(bad)
+        match self.stored {
+            Stored::F32 => self.first(|b| f16::from_f32(f32_at(b)).is_infinite()),
+            Stored::Bf16 => self.first(|b| f16::from_f32(bf16_at(b).to_f32()).is_infinite()),
+            _ => None,
+        }
     }
 
-    fn first(&self, bad: fn(&[u8]) -> bool) -> Option<(usize, usize)> {
-        let chunks = self.bytes.par_chunks_exact(self.size()).enumerate();
+    fn first(&self, bad: impl Fn(&[u8]) -> bool + Sync) -> Option<(usize, usize)> {
+        let size = self.size();
+        // A look at all without a branch, which the compiler turns into a few wide instructions; details only on a hit.
+        let block = |bytes: &[u8]| bytes.chunks_exact(size).fold(false, |any, b| any | bad(b));
+        if !self.bytes.par_chunks(BLOCK).any(block) {
+            return None;
+        }
+        let chunks = self.bytes.par_chunks_exact(size).enumerate();
         let hits = chunks.filter(|(_, b)| bad(b)).map(|(i, _)| (1usize, i));
         hits.reduce_with(|a, b| (a.0 + b.0, a.1.min(b.1)))
     }
