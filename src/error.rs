@@ -53,6 +53,16 @@ pub enum Error {
         /// Its type.
         found: String,
     },
+    /// A picture for a model that cannot see.
+    #[error(
+        "{pointer}: found a picture, expected none: {family} has no vision tower (--pictures placeholder lets it read `[image]` instead)"
+    )]
+    Blind {
+        /// Where the picture stands.
+        pointer: String,
+        /// The loaded model's family.
+        family: String,
+    },
     /// An edit that does not fit.
     #[error(transparent)]
     Edit(#[from] EditError),
@@ -162,6 +172,7 @@ impl Error {
             Error::Format(_)
             | Error::Picture { .. }
             | Error::Part { .. }
+            | Error::Blind { .. }
             | Error::Edit(_)
             | Error::Worse { .. } => true,
             Error::Record { source, .. } => source.is_of_one_record(),

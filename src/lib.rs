@@ -80,4 +80,4 @@ pub use error::{Error, PictureProblem};
 #[cfg(feature = "engine")]
 pub use pruner::{EventOutcome, EvidenceBuilder, PruneOptions, Pruned, Pruner};
 #[cfg(feature = "engine")]
-pub use spare_models::{Control, Progress, WeightDtype};
+pub use spare_models::{Control, DeviceChoice, Progress, WeightDtype};

@@ -16,25 +16,25 @@ pub struct Companions {
     pub tokenizer_config: Cow<'static, [u8]>,
     /// The chat template's source.
     pub template: Cow<'static, str>,
-    /// preprocessor_config.json.
-    pub preprocessor: Cow<'static, str>,
+    /// preprocessor_config.json; `None` for a model that cannot see.
+    pub preprocessor: Option<Cow<'static, str>>,
 }
 
 impl Companions {
     /// Reads them from a model folder. The template is `chat_template.jinja`, else `chat_template.json`, else the
-    /// entry `chat_template` of tokenizer_config.json (of several, the one called `default`).
+    /// entry `chat_template` of tokenizer_config.json (of several, the one called `default`). `sees`: whether the model needs
+    /// preprocessor_config.json.
     ///
     /// # Errors
     /// [`ModelError::MissingFile`] and [`ModelError::Read`] with the file's name.
-    pub fn read(folder: &Path) -> Result<Self, ModelError> {
+    pub fn read(folder: &Path, sees: bool) -> Result<Self, ModelError> {
         let tokenizer = required(folder, "tokenizer.json")?;
         let tokenizer_config =
             optional(folder, "tokenizer_config.json")?.unwrap_or_else(|| b"{}".to_vec());
-        let preprocessor = text(
-            folder,
-            "preprocessor_config.json",
-            required(folder, "preprocessor_config.json")?,
-        )?;
+        const PREPROCESSOR: &str = "preprocessor_config.json";
+        let preprocessor = sees
+            .then(|| text(folder, PREPROCESSOR, required(folder, PREPROCESSOR)?))
+            .transpose()?;
         let template = match optional(folder, "chat_template.jinja")? {
             Some(bytes) => Some(text(folder, "chat_template.jinja", bytes)?),
             None => {
@@ -52,7 +52,7 @@ impl Companions {
             tokenizer: tokenizer.into(),
             tokenizer_config: tokenizer_config.into(),
             template: template.into(),
-            preprocessor: preprocessor.into(),
+            preprocessor: preprocessor.map(Cow::Owned),
         })
     }
 }

@@ -75,7 +75,7 @@ pub fn main() -> ExitCode {
         Verb::Check(args) => check::run(&args),
         Verb::Restore(args) => done(restore::run(&args)),
         #[cfg(feature = "engine")]
-        Verb::Doctor(args) => done(doctor::run(&args)),
+        Verb::Doctor(args) => doctor::run(&args),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,

@@ -149,6 +149,9 @@ pub struct Receipt {
     /// What scored it; absent where nothing was scored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelCard>,
+    /// Whether the model read every picture as a word, so that nothing here was decided by looking.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub blind: bool,
     /// Events in order.
     pub events: Vec<EventReceipt>,
 }

@@ -1,7 +1,10 @@
 //! Which files make a checkpoint, and do they hold exactly what the model needs?
 
+mod convert;
+mod dtype;
 mod fields;
 pub mod gguf;
+mod inspect;
 mod problem;
 mod shards;
 mod weights;
@@ -12,26 +15,15 @@ use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
 
+pub use dtype::WeightDtype;
+pub(crate) use dtype::{Kept, Part, Stored};
 pub(crate) use fields::Fields;
+pub use inspect::{Inspection, human_bytes};
 pub use problem::WeightProblem;
 use shards::Shard;
-pub(crate) use weights::{Linear, Weights};
+pub(crate) use weights::{Stack, Weights};
 
 use crate::ModelError;
-
-/// In which type the weight matrices are kept in memory. Every product is computed in f32 whatever the choice; norm
-/// weights and biases are always f32.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum WeightDtype {
-    /// f32 below 1.5 billion parameters; above, bf16 where the file holds bf16 (a weight is never rounded), else f32.
-    #[default]
-    Auto,
-    /// f32.
-    F32,
-    /// bf16, half the memory of f32. Exact for a bf16 checkpoint; weights stored in f32 or f16 are rounded.
-    Bf16,
-}
 
 /// The files of one checkpoint, opened but not yet checked against a model: config.json, the optional
 /// generation_config.json, and one or more safetensors files.
@@ -109,6 +101,11 @@ impl Checkpoint {
             problems,
             hash: OnceLock::new(),
         })
+    }
+
+    /// Whether a model that sees may come without its tower: in a GGUF file, where the tower is a file of its own.
+    pub(crate) fn tower_optional(&self) -> bool {
+        false
     }
 
     /// Folder or description, for messages.

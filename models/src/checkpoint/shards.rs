@@ -6,13 +6,20 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
-use safetensors::{Dtype, SafeTensors};
+use safetensors::tensor::Metadata;
 
-use super::{Fields, WeightProblem, read_optional};
+use super::{Fields, Stored, WeightProblem, read_optional};
 use crate::ModelError;
+
+/// At least a page on every system that has them.
+#[cfg(unix)]
+const PAGE: usize = 1 << 16;
 
 const SINGLE: &str = "model.safetensors";
 const INDEX: &str = "model.safetensors.index.json";
+
+/// Longest header that is read, as in the safetensors crate.
+const LONGEST_HEADER: u64 = 100_000_000;
 
 /// One safetensors file, mapped or in memory.
 #[derive(Debug)]
@@ -20,6 +27,8 @@ pub(super) struct Shard {
     pub(super) name: String,
     data: Bytes,
     pub(super) tensors: BTreeMap<String, Entry>,
+    /// False for a file that ends with its header: enough to say what the model is, not to load it.
+    pub(super) has_data: bool,
 }
 
 #[derive(Debug)]
@@ -31,7 +40,7 @@ enum Bytes {
 /// Where a tensor stands in its file.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
-    pub(super) dtype: Dtype,
+    pub(super) stored: Stored,
     pub(super) shape: Vec<usize>,
     start: usize,
     end: usize,
@@ -39,20 +48,42 @@ pub(super) struct Entry {
 
 impl Shard {
     fn new(name: String, data: Bytes) -> Result<Self, ModelError> {
-        let malformed = |e: safetensors::SafeTensorError| ModelError::Format {
+        let malformed = |message: String| ModelError::Format {
             file: name.clone(),
-            message: format!("not a safetensors file: {e}"),
+            message: format!("not a safetensors file: {message}"),
         };
         let bytes = data.as_slice();
-        let (header, meta) = SafeTensors::read_metadata(bytes).map_err(malformed)?;
-        // Offsets count from the end of the header, which follows its own eight length bytes.
-        let base = header + 8;
+        let (length, rest) = bytes
+            .split_first_chunk::<8>()
+            .ok_or_else(|| malformed(format!("found {} bytes, expected a header", bytes.len())))?;
+        let length = u64::from_le_bytes(*length);
+        let header = usize::try_from(length.min(LONGEST_HEADER + 1)).ok();
+        let header = header
+            .filter(|_| length <= LONGEST_HEADER)
+            .and_then(|n| rest.get(..n));
+        let header = header.ok_or_else(|| {
+            let most = LONGEST_HEADER.min(rest.len() as u64);
+            malformed(format!(
+                "found a header of {length} bytes, expected at most {most}"
+            ))
+        })?;
+        let meta: Metadata =
+            serde_json::from_slice(header).map_err(|e| malformed(format!("header: {e}")))?;
+        // The library has checked that the ranges are those of the shapes and follow on one another from 0.
+        let base = 8 + header.len();
+        let held = bytes.len() - base;
+        if held != meta.data_len() && held != 0 {
+            let expected = meta.data_len();
+            return Err(malformed(format!(
+                "found {held} bytes of tensors, expected {expected} as the header says"
+            )));
+        }
         let tensors = meta
             .tensors()
             .into_iter()
             .map(|(name, info)| {
                 let entry = Entry {
-                    dtype: info.dtype,
+                    stored: Stored::from(info.dtype),
                     shape: info.shape.clone(),
                     start: base + info.data_offsets.0,
                     end: base + info.data_offsets.1,
@@ -61,6 +92,7 @@ impl Shard {
             })
             .collect();
         Ok(Self {
+            has_data: held == meta.data_len(),
             name,
             data,
             tensors,
@@ -89,10 +121,32 @@ impl Shard {
         self.data.as_slice()
     }
 
-    /// The bytes of one tensor.
+    /// The bytes of one tensor; none where the file ends with its header.
     pub(super) fn tensor(&self, entry: &Entry) -> &[u8] {
-        // read_metadata has checked that every range lies inside the file.
         self.bytes().get(entry.start..entry.end).unwrap_or_default()
+    }
+
+    /// Gives the pages of a tensor that has been read back to the system, so that a mapped file does not fill the memory.
+    pub(super) fn release(&self, entry: &Entry) {
+        #[cfg(unix)]
+        if let Bytes::Mapped(map) = &self.data {
+            // Whole pages only: the first and the last may hold parts of other tensors, which would be read again.
+            let start = entry.start.next_multiple_of(PAGE);
+            let end = entry.end / PAGE * PAGE;
+            if start < end {
+                // SAFETY: the map is read-only and backed by a file, so dropped pages come back with the same bytes.
+                #[allow(unsafe_code)]
+                let _ = unsafe {
+                    map.unchecked_advise_range(
+                        memmap2::UncheckedAdvice::DontNeed,
+                        start,
+                        end - start,
+                    )
+                };
+            }
+        }
+        #[cfg(not(unix))]
+        let _ = entry;
     }
 }
 

@@ -4,11 +4,14 @@
 mod configs;
 mod dequantised;
 mod hostile;
+mod hostile_files;
 mod memory;
 mod refused;
+mod run;
 mod smollm2;
 mod tensors;
 mod tokenizers;
+mod towers;
 mod writer;
 
 use std::path::{Path, PathBuf};

@@ -2,6 +2,8 @@
 //!
 //! Plain types are widened here; blocks are read by candle, whose formulas equal those of gguf-py bit for bit.
 
+use std::borrow::Cow;
+
 use candle_core::CpuStorage;
 use candle_core::quantized::{GgmlDType, QStorage, QTensor};
 use candle_core::{Device, Error};
@@ -30,29 +32,33 @@ pub(super) fn f32(entry: &Entry, parts: &[&[u8]]) -> Result<Vec<f32>, Error> {
     })
 }
 
-/// A matrix as candle's quantised tensor, in the type that the file has.
-pub(super) fn qtensor(entry: &Entry, parts: &[&[u8]], device: &Device) -> Result<QTensor, Error> {
-    let Some(dtype) = entry.dtype() else {
-        return Err(Error::Msg("parts of different types".into()));
-    };
+/// The bytes of an entry in the order of transformers, and their type, that of [`Entry::dtype`].
+pub(super) fn raw<'a>(
+    entry: &Entry,
+    parts: &[&'a [u8]],
+) -> Result<(Cow<'a, [u8]>, GgmlDType), Error> {
+    let dtype = entry.dtype();
+    if entry.parts.iter().any(|part| part.dtype != dtype) {
+        let values = f32(entry, parts)?;
+        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        return Ok((bytes.into(), dtype));
+    }
     let rows = entry.shape.first().copied().unwrap_or(1);
-    let joined;
     let bytes = match (entry.transform, parts) {
-        (Transform::None, [bytes]) => *bytes,
-        (Transform::UnpermuteHeads(heads), [bytes]) => {
-            joined = unpermute(bytes, rows, heads);
-            &joined
-        }
-        (Transform::ConcatRows, parts) => {
-            joined = parts.concat();
-            &joined
-        }
-        _ => {
-            let message = "a convolution in time slices has no quantised form";
-            return Err(Error::Msg(message.into()));
+        (Transform::None, [bytes]) => Cow::Borrowed(*bytes),
+        (Transform::None | Transform::ConcatRows, parts) => parts.concat().into(),
+        (Transform::UnpermuteHeads(heads), parts) => unpermute(&parts.concat(), rows, heads).into(),
+        (Transform::JoinTimeSlices, parts) => {
+            join(&parts.concat(), slice(entry) * dtype.type_size()).into()
         }
     };
-    let (buffer, skip) = aligned(bytes);
+    Ok((bytes, dtype))
+}
+
+/// An entry as candle's quantised tensor, in the type of [`raw`].
+pub(super) fn qtensor(entry: &Entry, parts: &[&[u8]], device: &Device) -> Result<QTensor, Error> {
+    let (bytes, dtype) = raw(entry, parts)?;
+    let (buffer, skip) = aligned(&bytes);
     let bytes = buffer.get(skip..skip + bytes.len()).unwrap_or_default();
     let storage = QStorage::from_data(bytes.into(), device, dtype)?;
     QTensor::new(storage, entry.shape.as_slice())
