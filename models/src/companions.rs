@@ -24,22 +24,15 @@ impl Companions {
     /// Those of an opened checkpoint. `sees`: whether the model needs preprocessing.
     ///
     /// # Errors
-    /// Those of [`read`](Self::read); [`ModelError::Format`] for a GGUF file without a chat template.
+    /// Those of [`read`](Self::read); [`ModelError::Config`] for a GGUF file without a chat template.
     pub fn of(checkpoint: &Checkpoint, sees: bool) -> Result<Self, ModelError> {
-        let Some(gguf) = checkpoint.gguf() else {
-            let folder = checkpoint.folder().unwrap_or(Path::new(checkpoint.place()));
-            return Self::read(folder, sees);
-        };
-        let template = gguf.template().ok_or_else(|| ModelError::Format {
-            file: checkpoint.place().into(),
-            message: "tokenizer.chat_template: found nothing, expected a chat template".into(),
-        })?;
-        Ok(Self {
-            tokenizer: gguf.tokenizer().to_vec().into(),
-            tokenizer_config: gguf.tokenizer_config().to_vec().into(),
-            template: template.to_owned().into(),
-            preprocessor: gguf.preprocessor().map(|text| text.to_owned().into()),
-        })
+        match checkpoint.gguf() {
+            Some(gguf) => gguf.companions(),
+            None => {
+                let folder = checkpoint.folder().unwrap_or(Path::new(checkpoint.place()));
+                Self::read(folder, sees)
+            }
+        }
     }
 
     /// Reads them from a model folder. The template is `chat_template.jinja`, else `chat_template.json`, else the

@@ -52,11 +52,7 @@ impl<'a> Source<'a> {
     pub(super) fn stored(self) -> Stored {
         match self {
             Self::Shard(_, entry) => entry.stored,
-            Self::Gguf(_, entry) => match entry.dtype() {
-                Some(dtype) => Stored::from(dtype),
-                // Parts of several types become one in f32.
-                None => Stored::F32,
-            },
+            Self::Gguf(_, entry) => Stored::from(entry.dtype()),
         }
     }
 
@@ -68,7 +64,7 @@ impl<'a> Source<'a> {
                 stored: entry.stored,
             },
             Self::Gguf(gguf, entry) => {
-                let (bytes, dtype) = gguf.bytes(entry)?;
+                let (bytes, dtype) = gguf.raw(entry)?;
                 Raw {
                     bytes,
                     stored: Stored::from(dtype),

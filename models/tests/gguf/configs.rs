@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use spare_models::checkpoint::gguf::{GgufCheckpoint, open};
+
 use super::{FAMILIES, data, family, json};
 
 /// Every field of `made` has the value of `source`; fields of `extra` are not in it.
@@ -170,4 +172,32 @@ fn preprocessing_is_that_of_the_release() {
         spare_models::image::Preprocessor::from_json(text).unwrap();
     }
     assert!(family("llama").preprocessor().is_none());
+}
+
+/// A model that sees, without its mmproj: the text half alone.
+#[test]
+fn without_mmproj_there_is_no_tower() {
+    for (name, text, mmproj) in FAMILIES {
+        if mmproj.is_none() {
+            continue;
+        }
+        let alone = open(&data(&format!("gguf/{name}/{text}")), None).unwrap();
+        assert!(alone.preprocessor().is_none(), "{name}");
+        let (found, whole) = (json(alone.config()), json(family(name).config()));
+        assert!(found.get("vision_config").is_none(), "{name}");
+        let text = |config: &Value| {
+            let mut text = config["text_config"].clone();
+            text.as_object_mut().unwrap().remove("model_type");
+            text
+        };
+        assert_eq!(text(&found), text(&whole), "{name}");
+        let names = |checkpoint: &GgufCheckpoint| -> Vec<String> {
+            let names = checkpoint.entries().keys();
+            names.filter(|n| !n.contains("visual.")).cloned().collect()
+        };
+        assert_eq!(
+            alone.entries().keys().cloned().collect::<Vec<_>>(),
+            names(&family(name))
+        );
+    }
 }

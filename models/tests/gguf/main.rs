@@ -5,12 +5,14 @@ mod configs;
 mod continued;
 mod dequantised;
 mod hostile;
+mod hostile_files;
 mod loaded;
 mod memory;
 mod refused;
 mod smollm2;
 mod tensors;
 mod tokenizers;
+mod towers;
 mod writer;
 
 use std::path::{Path, PathBuf};

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use spare_models::checkpoint::gguf::open;
 
-use super::hostile;
+use super::hostile_files;
 use super::writer::{ARRAY, TEXT, minimal, text};
 
 const FILE: &str = "SPARE_TEST_GGUF";
@@ -155,7 +155,7 @@ fn hostile_files_cost_little() {
     }
     let folder = tempfile::tempdir().unwrap();
     let mut files = long(folder.path());
-    for (i, case) in hostile::all().into_iter().enumerate() {
+    for (i, case) in hostile_files::all().into_iter().enumerate() {
         let path = folder.path().join(format!("{i}.gguf"));
         std::fs::write(&path, &case.bytes).unwrap();
         files.push((case.name, path));

@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 
 use candle_core::Device;
+use candle_core::quantized::GgmlDType;
 use half::f16;
 use safetensors::{Dtype, SafeTensors};
+
+use spare_models::checkpoint::gguf::Transform;
 
 use super::{FAMILIES, data, family};
 
@@ -80,31 +83,49 @@ fn every_tensor_of_every_family_is_that_of_the_source() {
     }
 }
 
-/// candle's quantised tensor holds the same numbers in the same rows, whatever was done to the rows.
+/// Bytes and candle's quantised tensor hold the same numbers in the same rows, whatever was done to the rows.
 #[test]
-fn quantised_matrices_hold_the_same_numbers() {
+fn raw_bytes_and_quantised_tensors_hold_the_same_numbers() {
     for (name, ..) in FAMILIES {
         let (checkpoint, source) = (family(name), source(name));
-        let mut matrices = 0;
-        for (tensor, (shape, values)) in source.iter().filter(|(_, (shape, _))| shape.len() == 2) {
+        for (tensor, (shape, values)) in &source {
             let entry = &checkpoint.entries()[tensor];
             let quantised = checkpoint.qtensor(entry, &Device::Cpu).unwrap();
             assert_eq!(quantised.shape().dims(), &shape[..], "{name}: {tensor}");
-            assert_eq!(Some(quantised.dtype()), entry.dtype());
+            assert_eq!(quantised.dtype(), entry.dtype());
             let found = quantised.dequantize(&Device::Cpu).unwrap();
             let found: Vec<f32> = found.flatten_all().unwrap().to_vec1().unwrap();
             assert!(found == *values, "{name}: {tensor} differs");
-            matrices += 1;
+            let (bytes, dtype) = checkpoint.raw(entry).unwrap();
+            assert_eq!(dtype, entry.dtype(), "{name}: {tensor}");
+            assert_eq!(bytes, quantised.data().unwrap(), "{name}: {tensor}");
         }
-        assert!(matrices >= 15, "{name}: {matrices} matrices");
     }
 }
 
-/// The rows of a convolution are no rows of a matrix.
+/// q, k and v of a tower in different types come out in f32, with the numbers that each has.
 #[test]
-fn time_slices_have_no_quantised_form() {
-    let checkpoint = family("qwen3_vl");
-    let entry = &checkpoint.entries()["model.visual.patch_embed.proj.weight"];
-    let error = checkpoint.qtensor(entry, &Device::Cpu).unwrap_err();
-    assert!(error.to_string().contains("time slices"), "{error}");
+fn parts_of_different_types_are_widened() {
+    let whole = family("qwen2_vl");
+    let mut mixed = 0;
+    for entry in whole.entries().values() {
+        if entry.transform != Transform::ConcatRows {
+            continue;
+        }
+        // The same halves, said to be bf16 in one part.
+        let mut entry = entry.clone();
+        entry.parts[1].dtype = GgmlDType::BF16;
+        let stored = whole.entries().values().any(|e| e.parts == entry.parts);
+        if stored || entry.parts[0].dtype != GgmlDType::F16 {
+            continue;
+        }
+        assert_eq!(entry.dtype(), GgmlDType::F32);
+        let (bytes, dtype) = whole.raw(&entry).unwrap();
+        assert_eq!(dtype, GgmlDType::F32);
+        let values = whole.f32(&entry).unwrap();
+        let wanted: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        assert_eq!(bytes, wanted);
+        mixed += 1;
+    }
+    assert_eq!(mixed, 3);
 }

@@ -104,7 +104,17 @@ fn template_and_named_tokens_are_those_of_the_source() {
         );
         let wanted = json!({"add_bos_token": false, "bos_token": "<|endoftext|>", "eos_token": "<|im_end|>", "pad_token": "<|endoftext|>"});
         assert_eq!(json(checkpoint.tokenizer_config()), wanted, "{name}");
+        let companions = checkpoint.companions().unwrap();
+        assert_eq!(Some(&*companions.template), checkpoint.template(), "{name}");
+        assert_eq!(
+            companions.preprocessor.as_deref(),
+            checkpoint.preprocessor()
+        );
     }
+    let bare = GgufCheckpoint::from_bytes(Cow::Owned(minimal().bytes()), None).unwrap();
+    let error = bare.companions().unwrap_err().to_string();
+    let wanted = "GGUF in memory: tokenizer.chat_template: found nothing, expected a chat template";
+    assert_eq!(error, wanted);
 }
 
 /// A file with the vocabulary of a tokenizer.json, as llama.cpp's converter would write it.

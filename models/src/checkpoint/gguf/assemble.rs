@@ -37,6 +37,7 @@ pub(super) fn assemble(text: Bytes, mmproj: Option<Bytes>) -> Result<GgufCheckpo
     let mut entries = Entries::default();
     names::text(family, cuts, 0, header.tensors(), &mut entries);
     let (config, preprocessor) = match tower {
+        None if family::sees(family) => (seeing(family, config, None, Map::new()), None),
         None => (with_architecture(family, config), None),
         Some(tower) => {
             let read = tower_config::tower(&tower, family)?;
@@ -45,7 +46,10 @@ pub(super) fn assemble(text: Bytes, mmproj: Option<Bytes>) -> Result<GgufCheckpo
             tower_names::tower(family, &read.taps, read.hidden, 1, tensors, &mut entries);
             let pictures = tokens::pictures(&metadata, &tokens)?;
             let preprocessor = read.preprocessor.to_string();
-            (seeing(family, config, read, pictures), Some(preprocessor))
+            (
+                seeing(family, config, Some(read.config), pictures),
+                Some(preprocessor),
+            )
         }
     };
     if !entries.problems.is_empty() {
@@ -83,7 +87,7 @@ fn which<'a>(
     }
     let key = "general.architecture";
     let architecture = metadata.text(key)?;
-    let Some(projectors) = Family::projectors(architecture) else {
+    let Some(projectors) = family::projectors(architecture) else {
         return Err(ModelError::Architecture {
             place: metadata.file.into(),
             found: shown(architecture),
@@ -91,52 +95,45 @@ fn which<'a>(
         });
     };
     let projector = tower.map(tower_config::projector).transpose()?;
-    if let Some(family) = Family::of(architecture, projector) {
+    if let Some(family) = family::of(architecture, projector) {
         return Ok((family, architecture));
     }
-    Err(match (tower, projector) {
-        (Some(tower), Some(projector)) => {
-            let found = format!(
-                "{} beside an architecture {architecture:?}",
-                shown(projector)
-            );
-            let expected = match projectors {
-                [] => "no mmproj: this model does not see".into(),
-                some => format!("one of {}", some.join(", ")),
-            };
-            tower.refuse("clip.projector_type", found, expected)
-        }
-        _ => {
-            let found = format!("{architecture:?} without an mmproj");
-            let expected = format!("its mmproj file ({}) as well", projectors.join(" or "));
-            metadata.refuse(key, found, expected)
-        }
-    })
+    // Every architecture goes without a tower, so there is one that does not belong to it.
+    let tower = tower.unwrap_or(metadata);
+    let found = projector.map(shown).unwrap_or_default();
+    let expected = match projectors {
+        [] => format!("no mmproj beside an architecture {architecture:?}, which does not see"),
+        some => format!(
+            "{} beside an architecture {architecture:?}",
+            some.join(" or ")
+        ),
+    };
+    Err(tower.refuse("clip.projector_type", found, expected))
 }
 
 fn with_architecture(family: Family, mut config: Map<String, Json>) -> Json {
-    let (architecture, _) = family.names();
-    config.insert("architectures".into(), json!([architecture]));
+    config.insert("architectures".into(), json!([family.architecture()]));
     Json::Object(config)
 }
 
-/// config.json of a model that sees, from its three parts.
+/// config.json of a model that sees, from its parts; without `vision` where there is no mmproj.
 fn seeing(
     family: Family,
     mut text: Map<String, Json>,
-    tower: Tower,
+    vision: Option<Json>,
     pictures: Map<String, Json>,
 ) -> Json {
-    let (_, model_type) = family.names();
+    let model_type = family.model_type();
     let tied = text.get("tie_word_embeddings").cloned();
-    let mut vision = tower.config;
     text.insert("model_type".into(), json!(format!("{model_type}_text")));
-    vision["model_type"] = json!(format!("{model_type}_vision"));
     let mut config = pictures;
     config.insert("model_type".into(), json!(model_type));
     config.insert("tie_word_embeddings".into(), json!(tied));
     config.insert("text_config".into(), Json::Object(text));
-    config.insert("vision_config".into(), vision);
+    if let Some(mut vision) = vision {
+        vision["model_type"] = json!(format!("{model_type}_vision"));
+        config.insert("vision_config".into(), vision);
+    }
     with_architecture(family, config)
 }
 

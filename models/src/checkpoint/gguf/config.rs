@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::family::Family;
+use super::family::{self, Family};
 use super::metadata::Metadata;
 use super::names::Cuts;
 use super::rope;
@@ -60,16 +60,15 @@ pub(super) fn text(
         "one a tensor",
     )?;
     let mut rope = rope::parameters(metadata, architecture, head_dim, bytes)?;
-    if family != Family::Llama && family != Family::Qwen3 {
+    if family::sees(family) {
         rope["mrope_section"] = json!(sections(metadata, architecture, head_dim)?);
-        if family.is_qwen3_tower() {
+        if family::is_qwen3_tower(family) {
             rope["mrope_interleaved"] = json!(true);
         }
     }
-    let (_, model_type) = family.names();
     let mut config = Map::new();
     let mut set = |name: &str, value: Json| config.insert(name.into(), value);
-    set("model_type", json!(model_type));
+    set("model_type", json!(family.model_type()));
     set("vocab_size", json!(vocabulary(metadata, architecture)?));
     set("hidden_size", json!(hidden));
     set("num_hidden_layers", json!(layers));
@@ -115,9 +114,12 @@ pub(super) fn text(
         set("max_position_embeddings", json!(context));
     }
     set("rope_parameters", rope);
-    if matches!(family, Family::Qwen2Vl | Family::Qwen25Vl) {
+    if matches!(family, Family::Qwen2Vl | Family::Qwen2_5Vl) {
         // These two have biases on q, k and v alone and no fields that say so.
         set("use_sliding_window", json!(false));
+        if head_dim.checked_mul(heads) != Some(hidden) {
+            set("head_dim", json!(head_dim));
+        }
     } else {
         set("head_dim", json!(head_dim));
         let biased = metadata.header.tensor("blk.0.attn_q.bias").is_some();

@@ -32,38 +32,33 @@ pub(super) fn f32(entry: &Entry, parts: &[&[u8]]) -> Result<Vec<f32>, Error> {
     })
 }
 
-/// A matrix as candle's quantised tensor, in the type that the file has.
-pub(super) fn qtensor(entry: &Entry, parts: Vec<&[u8]>, device: &Device) -> Result<QTensor, Error> {
-    if entry.dtype().is_none() {
-        return Err(Error::Msg("parts of different types".into()));
+/// The bytes of an entry in the order of transformers, and their type, that of [`Entry::dtype`].
+pub(super) fn raw<'a>(
+    entry: &Entry,
+    parts: &[&'a [u8]],
+) -> Result<(Cow<'a, [u8]>, GgmlDType), Error> {
+    let dtype = entry.dtype();
+    if entry.parts.iter().any(|part| part.dtype != dtype) {
+        let values = f32(entry, parts)?;
+        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        return Ok((bytes.into(), dtype));
     }
-    if entry.transform == Transform::JoinTimeSlices {
-        let message = "a convolution in time slices has no quantised form";
-        return Err(Error::Msg(message.into()));
-    }
-    let (bytes, dtype) = bytes(entry, parts)?;
-    QTensor::new(storage(dtype, &bytes, device)?, entry.shape.as_slice())
+    let rows = entry.shape.first().copied().unwrap_or(1);
+    let bytes = match (entry.transform, parts) {
+        (Transform::None, [bytes]) => Cow::Borrowed(*bytes),
+        (Transform::None | Transform::ConcatRows, parts) => parts.concat().into(),
+        (Transform::UnpermuteHeads(heads), parts) => unpermute(&parts.concat(), rows, heads).into(),
+        (Transform::JoinTimeSlices, parts) => {
+            join(&parts.concat(), slice(entry) * dtype.type_size()).into()
+        }
+    };
+    Ok((bytes, dtype))
 }
 
-/// The bytes of an entry under its name, and their type. Rows move as they are; parts of several types and the slices of a
-/// convolution become f32.
-pub(super) fn bytes<'a>(
-    entry: &Entry,
-    parts: Vec<&'a [u8]>,
-) -> Result<(Cow<'a, [u8]>, GgmlDType), Error> {
-    let rows = entry.shape.first().copied().unwrap_or(1);
-    Ok(match (entry.dtype(), entry.transform, parts.as_slice()) {
-        (Some(dtype), Transform::None, [bytes]) => (Cow::Borrowed(*bytes), dtype),
-        (Some(dtype), Transform::UnpermuteHeads(heads), [bytes]) => {
-            (Cow::Owned(unpermute(bytes, rows, heads)), dtype)
-        }
-        (Some(dtype), Transform::ConcatRows, parts) => (Cow::Owned(parts.concat()), dtype),
-        _ => {
-            let values = f32(entry, &parts)?;
-            let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-            (Cow::Owned(bytes), GgmlDType::F32)
-        }
-    })
+/// An entry as candle's quantised tensor, in the type of [`raw`].
+pub(super) fn qtensor(entry: &Entry, parts: &[&[u8]], device: &Device) -> Result<QTensor, Error> {
+    let (bytes, dtype) = raw(entry, parts)?;
+    QTensor::new(storage(dtype, &bytes, device)?, entry.shape.as_slice())
 }
 
 /// Blocks on a device.

@@ -48,11 +48,13 @@ pub enum Transform {
 }
 
 impl Entry {
-    /// The type of all its parts; `None` where they differ.
-    pub fn dtype(&self) -> Option<GgmlDType> {
-        let first = self.parts.first()?.dtype;
+    /// The type in which [`raw`](super::GgufCheckpoint::raw) gives it: that of its parts, or f32 where their bytes cannot be
+    /// put together because their types differ or pieces of a convolution are no whole blocks.
+    pub fn dtype(&self) -> GgmlDType {
+        let first = self.parts.first().map_or(GgmlDType::F32, |part| part.dtype);
         let same = self.parts.iter().all(|part| part.dtype == first);
-        same.then_some(first)
+        let cut = self.transform == Transform::JoinTimeSlices && first.block_size() > 1;
+        if same && !cut { first } else { GgmlDType::F32 }
     }
 
     /// Number of elements.

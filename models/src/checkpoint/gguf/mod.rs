@@ -41,7 +41,7 @@ pub use header::Header;
 pub use table::TensorInfo;
 pub use value::{Array, Value};
 
-use crate::ModelError;
+use crate::{Companions, ModelError};
 
 /// A GGUF file and its mmproj, said in the words of a model folder.
 #[derive(Debug)]
@@ -110,6 +110,25 @@ impl GgufCheckpoint {
         self.preprocessor.as_deref()
     }
 
+    /// Tokenizer, template and preprocessing together.
+    ///
+    /// # Errors
+    /// [`ModelError::Config`] where the file has no chat template.
+    pub fn companions(&self) -> Result<Companions, ModelError> {
+        let template = self.template.clone().ok_or_else(|| ModelError::Config {
+            place: self.files().next().map_or("", |(name, _)| name).into(),
+            field: "tokenizer.chat_template".into(),
+            found: "nothing".into(),
+            expected: "a chat template".into(),
+        })?;
+        Ok(Companions {
+            tokenizer: self.tokenizer.clone().into(),
+            tokenizer_config: self.tokenizer_config.clone().into(),
+            template: template.into(),
+            preprocessor: self.preprocessor.clone().map(Cow::Owned),
+        })
+    }
+
     /// The weights by their names in transformers.
     pub fn entries(&self) -> &BTreeMap<String, Entry> {
         &self.entries
@@ -129,18 +148,22 @@ impl GgufCheckpoint {
         dequantise::f32(entry, &self.parts(entry))
     }
 
-    /// A matrix in the type that the file holds it in, for candle's quantised products. Those round the other side to
-    /// eight bits, so they are no [`GgufCheckpoint::f32`] times a matrix.
+    /// The bytes of an entry, row-major, and their type, that of [`Entry::dtype`]: borrowed from the file where rows stay
+    /// where they are.
     ///
     /// # Errors
-    /// Where the entry is no matrix or its parts are of different types, and what candle says.
-    pub fn qtensor(&self, entry: &Entry, device: &Device) -> Result<QTensor, Error> {
-        dequantise::qtensor(entry, self.parts(entry), device)
+    /// What candle says.
+    pub fn raw(&self, entry: &Entry) -> Result<(Cow<'_, [u8]>, GgmlDType), Error> {
+        dequantise::raw(entry, &self.parts(entry))
     }
 
-    /// The bytes of an entry as they stand under its name, and their type. Parts of several types become f32.
-    pub(super) fn bytes(&self, entry: &Entry) -> Result<(Cow<'_, [u8]>, GgmlDType), Error> {
-        dequantise::bytes(entry, self.parts(entry))
+    /// An entry in the type of [`Entry::dtype`], for candle's quantised products. Those round the other side to eight
+    /// bits, so they are no [`GgufCheckpoint::f32`] times a matrix.
+    ///
+    /// # Errors
+    /// What candle says.
+    pub fn qtensor(&self, entry: &Entry, device: &Device) -> Result<QTensor, Error> {
+        dequantise::qtensor(entry, &self.parts(entry), device)
     }
 
     /// Gives the pages of an entry that has been read back to the system.

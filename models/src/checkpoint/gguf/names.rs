@@ -1,7 +1,7 @@
 //! What does transformers call the tensors of a text GGUF?
 
 use super::entry::{Entries, Entry, Part, Transform};
-use super::family::Family;
+use super::family::{self, Family};
 use super::table::TensorInfo;
 use crate::WeightProblem;
 
@@ -25,7 +25,7 @@ pub(super) fn text(
     tensors: &[TensorInfo<'_>],
     entries: &mut Entries,
 ) {
-    let (prefix, _) = family.prefixes();
+    let (prefix, _) = family::prefixes(family);
     for tensor in tensors {
         let name = match tensor.name {
             "token_embd.weight" => format!("{prefix}embed_tokens.weight"),
@@ -98,8 +98,10 @@ fn of_layer(
     };
     let name = format!("{layer}{module}.{kind}");
     match part {
-        "attn_q" if family.permuted() => permuted(name, cuts.heads, file, tensor, entries),
-        "attn_k" if family.permuted() => permuted(name, cuts.kv_heads, file, tensor, entries),
+        "attn_q" if (family == Family::Llama) => permuted(name, cuts.heads, file, tensor, entries),
+        "attn_k" if (family == Family::Llama) => {
+            permuted(name, cuts.kv_heads, file, tensor, entries)
+        }
         _ => entries.plain(name, file, tensor),
     }
 }

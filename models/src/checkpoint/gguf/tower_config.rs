@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::bytes::shown;
-use super::family::Family;
+use super::family::{self, Family};
 use super::metadata::Metadata;
 use super::value::Value;
 use crate::ModelError;
@@ -120,7 +120,7 @@ pub(super) fn tower(metadata: &Metadata<'_>, family: Family) -> Result<Tower, Mo
             config["mlp_ratio"] = json!(mlp_ratio(metadata, hidden)?);
             config["hidden_act"] = json!("quick_gelu");
         }
-        Family::Qwen25Vl => {
+        Family::Qwen2_5Vl => {
             config["hidden_size"] = json!(hidden);
             config["out_hidden_size"] = json!(out);
             let inner = metadata.count(&key("feed_forward_length"))?;
@@ -196,7 +196,7 @@ fn preprocessor(
     patch: usize,
     merge: usize,
 ) -> Result<Json, ModelError> {
-    let (processor, [min, max]) = if family.is_qwen3_tower() {
+    let (processor, [min, max]) = if family::is_qwen3_tower(family) {
         ("Qwen2VLImageProcessorFast", PIXELS_QWEN3)
     } else {
         ("Qwen2VLImageProcessor", PIXELS_QWEN2)

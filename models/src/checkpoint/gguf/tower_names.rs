@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::entry::{Entries, Entry, Part, Transform};
-use super::family::Family;
+use super::family::{self, Family};
 use super::names::{block, index};
 use super::table::TensorInfo;
 use crate::WeightProblem;
@@ -18,7 +18,7 @@ pub(super) fn tower(
     tensors: &[TensorInfo<'_>],
     entries: &mut Entries,
 ) {
-    let (_, prefix) = family.prefixes();
+    let (_, prefix) = family::prefixes(family);
     let swapped = family == Family::Qwen2Vl && swapped(tensors, hidden);
     // Pieces of one entry, each of which may stand anywhere in the table.
     let mut pieces: BTreeMap<String, [Option<&TensorInfo<'_>>; 3]> = BTreeMap::new();
@@ -53,7 +53,7 @@ enum Place {
 const PATCH: &str = "patch_embed.proj.weight";
 
 fn place(family: Family, taps: &[usize], swapped: bool, name: &str) -> Option<Place> {
-    let qwen3 = family.is_qwen3_tower();
+    let qwen3 = family::is_qwen3_tower(family);
     let whole = |name: String| Some(Place::Whole(name));
     match name {
         "v.patch_embd.weight" => return Some(Place::Piece(PATCH.into(), 0)),
@@ -103,9 +103,9 @@ fn place(family: Family, taps: &[usize], swapped: bool, name: &str) -> Option<Pl
         ("ln2", _) => "norm2",
         ("ffn_up", Family::Qwen2Vl) => ["mlp.fc1", "mlp.fc2"][usize::from(swapped)],
         ("ffn_down", Family::Qwen2Vl) => ["mlp.fc2", "mlp.fc1"][usize::from(swapped)],
-        ("ffn_gate", Family::Qwen25Vl) => "mlp.gate_proj",
-        ("ffn_up", Family::Qwen25Vl) => "mlp.up_proj",
-        ("ffn_down", Family::Qwen25Vl) => "mlp.down_proj",
+        ("ffn_gate", Family::Qwen2_5Vl) => "mlp.gate_proj",
+        ("ffn_up", Family::Qwen2_5Vl) => "mlp.up_proj",
+        ("ffn_down", Family::Qwen2_5Vl) => "mlp.down_proj",
         ("ffn_up", _) if qwen3 => "mlp.linear_fc1",
         ("ffn_down", _) if qwen3 => "mlp.linear_fc2",
         _ => return None,
