@@ -1,24 +1,35 @@
 //! A loaded model with everything that turns a run into its input. Send + Sync, immutable after loading, shared by sessions.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 use spare_models::image::{self, Pixels, Preprocessor};
 use spare_models::prompt::{Prompter, SpecialTokens};
-use spare_models::{Companions, Device, Qwen3Vl, WeightDtype};
+use spare_models::{Checkpoint, Companions, Device, Model, WeightDtype, available_memory};
 
 use crate::error::{Error, PictureProblem};
 use crate::plan::{ModelCard, hex};
 use crate::replay::{PictureRoot, picture_error};
-use crate::trajectory::Picture;
+use crate::trajectory::{Picture, Trajectory};
+
+/// What a model that cannot see reads in place of a picture.
+const PLACEHOLDER: &str = "[image]";
+
+/// Tokens of context that the memory estimate before loading counts with.
+const ESTIMATED_CONTEXT: usize = 4096;
 
 /// Model, tokenizer, chat template and picture preprocessing of one checkpoint.
 pub struct Engine {
-    pub(crate) model: Qwen3Vl,
+    pub(crate) model: Model,
     pub(crate) prompter: Prompter,
-    pub(crate) preprocessor: Preprocessor,
+    /// `None` for a model without a tower.
+    pub(crate) preprocessor: Option<Preprocessor>,
     name: String,
+    /// Whether pictures are read as text.
+    blind: bool,
+    revision: Option<String>,
 }
 
 /// A picture ready for the tower.
@@ -31,14 +42,63 @@ pub(crate) struct ReadyPicture {
 }
 
 impl Engine {
-    /// A checkpoint folder as Hugging Face writes it: config.json, safetensors, tokenizer.json, chat template, preprocessor_config.json.
-    pub fn load(dir: &Path, dtype: WeightDtype) -> Result<Self, Error> {
-        let model = spare_models::load(dir, dtype, &Device::Cpu)?;
-        let name = dir.file_name().map_or_else(
-            || dir.display().to_string(),
+    /// A checkpoint folder as Hugging Face writes it: config.json, safetensors, tokenizer.json, chat template and, for a model that sees,
+    /// preprocessor_config.json. Or a GGUF file, which holds all of it. Refuses a model that does not fit into the memory there is.
+    pub fn load(path: &Path, dtype: WeightDtype) -> Result<Self, Error> {
+        Self::from_checkpoint(Checkpoint::open(path)?, dtype, &Device::Cpu)
+    }
+
+    /// An opened checkpoint on a device. On another one than the CPU its memory is not asked for beforehand.
+    pub fn from_checkpoint(
+        checkpoint: Checkpoint,
+        dtype: WeightDtype,
+        device: &Device,
+    ) -> Result<Self, Error> {
+        let about = checkpoint.inspect()?;
+        if let Some(available) = available_memory().filter(|_| device.is_cpu()) {
+            about.fits(dtype, ESTIMATED_CONTEXT, available)?;
+        }
+        let companions = Companions::of(&checkpoint, about.sees)?;
+        let place = Path::new(checkpoint.place());
+        let name = place.file_name().map_or_else(
+            || checkpoint.place().to_owned(),
             |n| n.to_string_lossy().into_owned(),
         );
-        Self::assemble(name, model, &Companions::read(dir)?)
+        let model = Model::load(checkpoint, dtype, device)?;
+        Self::assemble(name, model, &companions)
+    }
+
+    /// The same engine reading every picture as the text `[image]`: for models that cannot see.
+    #[must_use]
+    pub fn with_placeholders(mut self) -> Self {
+        self.blind = true;
+        self
+    }
+
+    /// Whether pictures are read as text.
+    pub fn is_blind(&self) -> bool {
+        self.blind
+    }
+
+    /// A run as this engine reads it. Errors where it has pictures and the model no tower.
+    pub(crate) fn view<'a>(
+        &self,
+        run: &'a Trajectory,
+        end: usize,
+    ) -> Result<Cow<'a, Trajectory>, Error> {
+        if !self.blind && self.model.sees() {
+            return Ok(Cow::Borrowed(run));
+        }
+        let mut pictures = run.messages.iter().take(end).flat_map(|m| m.pictures());
+        if !self.blind
+            && let Some(picture) = pictures.next()
+        {
+            return Err(Error::Blind {
+                pointer: picture.pointer.clone(),
+                family: self.model.describe().family.to_string(),
+            });
+        }
+        Ok(Cow::Owned(run.with_pictures_as(PLACEHOLDER)))
     }
 
     /// The small checkpoint that is compiled in. It knows the board world only.
@@ -54,26 +114,44 @@ impl Engine {
         Self::assemble("board".into(), model, &companions)
     }
 
-    fn assemble(name: String, model: Qwen3Vl, files: &Companions) -> Result<Self, Error> {
-        let special = SpecialTokens::from_config(&files.tokenizer_config)?;
+    fn assemble(name: String, model: Model, files: &Companions) -> Result<Self, Error> {
+        let mut special = SpecialTokens::from_config(&files.tokenizer_config)?;
+        if !model.sees() {
+            special = special.without_pictures();
+        }
         let prompter = Prompter::new(&files.tokenizer, &files.template, &special)?;
-        let preprocessor = Preprocessor::from_json(&files.preprocessor)?;
+        let preprocessor = files.preprocessor.as_deref();
+        let preprocessor = preprocessor.map(Preprocessor::from_json).transpose()?;
         Ok(Self {
             model,
             prompter,
             preprocessor,
             name,
+            blind: false,
+            revision: None,
         })
+    }
+
+    /// Names where the checkpoint comes from, for receipts: a repository `owner/name` and its commit.
+    #[must_use]
+    pub fn with_source(mut self, repo: impl Into<String>, commit: impl Into<String>) -> Self {
+        self.name = repo.into();
+        self.revision = Some(commit.into());
+        self
     }
 
     /// What receipts say of the model.
     pub fn card(&self) -> ModelCard {
         ModelCard {
             name: self.name.clone(),
+            revision: self.revision.clone(),
             weights: hex(&self.model.weights_hash()),
             template: self.prompter.template().hash().to_owned(),
-            dtype: format!("{:?}", self.model.describe().dtype).to_lowercase(),
-            resizer: self.preprocessor.resizer().name().to_owned(),
+            dtype: self.model.describe().dtype,
+            resizer: match &self.preprocessor {
+                Some(preprocessor) => preprocessor.resizer().name().to_owned(),
+                None => "none".into(),
+            },
         }
     }
 
@@ -93,16 +171,22 @@ impl Engine {
         root: &PictureRoot,
         picture: &Picture,
     ) -> Result<ReadyPicture, Error> {
+        let Some(preprocessor) = &self.preprocessor else {
+            return Err(Error::Blind {
+                pointer: picture.pointer.clone(),
+                family: self.model.describe().family.to_string(),
+            });
+        };
         let bytes: Arc<[u8]> = root.open(picture)?;
         let of = |error: image::ImageError| picture_error(picture, PictureProblem::Image(error));
         let rgb = image::decode(&bytes).map_err(of)?;
-        let pixels = self.preprocessor.process(&rgb).map_err(of)?;
+        let pixels = preprocessor.process(&rgb).map_err(of)?;
         let mut hash = Sha256::new();
         for value in &pixels.values {
             hash.update(value.to_le_bytes());
         }
         hash.update(format!("{:?}", pixels.grid));
-        let tokens = pixels.grid.tokens(self.preprocessor.merge_size());
+        let tokens = pixels.grid.tokens(preprocessor.merge_size());
         Ok(ReadyPicture {
             key: hash.finalize().into(),
             tokens,

@@ -53,6 +53,16 @@ pub enum Error {
         /// Its type.
         found: String,
     },
+    /// A picture for a model that cannot see.
+    #[error(
+        "{pointer}: found a picture, expected none: {family} has no vision tower (--pictures placeholder lets it read `[image]` instead)"
+    )]
+    Blind {
+        /// Where the picture stands.
+        pointer: String,
+        /// The loaded model's family.
+        family: String,
+    },
     /// An edit that does not fit.
     #[error(transparent)]
     Edit(#[from] EditError),
@@ -101,6 +111,10 @@ pub enum Error {
         /// What goes.
         expected: String,
     },
+    /// A model that could not be found by its name, or not be downloaded.
+    #[cfg(feature = "engine")]
+    #[error(transparent)]
+    Hub(#[from] spare_models::hub::HubError),
     /// The caller raised the cancel flag.
     #[error("cancelled")]
     Cancelled,
@@ -167,6 +181,7 @@ impl Error {
             Error::Format(_)
             | Error::Picture { .. }
             | Error::Part { .. }
+            | Error::Blind { .. }
             | Error::Edit(_)
             | Error::Worse { .. } => true,
             Error::Record { source, .. } => source.is_of_one_record(),

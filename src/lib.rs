@@ -54,8 +54,9 @@
 //! ```
 //!
 //! # Features
-//! `engine` (candle, the model), `embedded-model` (the small board checkpoint, 9 MB), `cli`; all on by default. Without default features the crate
-//! reads, plans, edits and restores, and has no candle in its tree.
+//! `engine` (candle, the model), `embedded-model` (the small board checkpoint, 9 MB), `cli`; all on by default. `hub` downloads checkpoints by their
+//! name (see [`hub::resolve`]) and is off: it brings 172 more crates. Without default features the crate reads, plans, edits and restores, and has no
+//! candle in its tree.
 
 #[cfg(feature = "cli")]
 pub mod cli;
@@ -80,4 +81,4 @@ pub use error::{Error, PictureProblem};
 #[cfg(feature = "engine")]
 pub use pruner::{EventOutcome, EvidenceBuilder, PruneOptions, Pruned, Pruner};
 #[cfg(feature = "engine")]
-pub use spare_models::{Control, Progress, WeightDtype};
+pub use spare_models::{Control, DeviceChoice, Progress, WeightDtype, hub};

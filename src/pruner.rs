@@ -206,12 +206,14 @@ impl Pruner {
             return Ok(out);
         }
         let run = &so_far.history;
+        let view = self.engine.view(run, out.event.at)?;
         let sigma = match &options.summary {
             SummaryChoice::Given(text) => Some(Sigma::given(text.trim())),
             SummaryChoice::Run => out.event.recorded.clone(),
             SummaryChoice::Generate => {
-                let pictures = scorer.pictures(run, out.event.at, root)?;
-                let trunk = replay::trunk_ids(&self.engine.prompter, run, out.event.at, &pictures)?;
+                let pictures = scorer.pictures(&view, out.event.at, root)?;
+                let trunk =
+                    replay::trunk_ids(&self.engine.prompter, &view, out.event.at, &pictures)?;
                 let spans: Vec<_> = trunk
                     .pictures
                     .iter()
@@ -238,10 +240,10 @@ impl Pruner {
             out.skipped = Some(no_summary());
             return Ok(out);
         };
-        let pictures = scorer.pictures(run, out.event.at, root)?;
+        let pictures = scorer.pictures(&view, out.event.at, root)?;
         let replay = replay::build(
             &self.engine.prompter,
-            run,
+            &view,
             &out.event,
             &so_far.segments,
             &sigma.text,
@@ -385,6 +387,7 @@ impl Pruner {
                 serde_json::Value::Null
             },
             model: scored.then(|| self.engine.card()),
+            blind: self.engine.is_blind(),
             events: pruned
                 .events
                 .iter()

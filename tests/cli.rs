@@ -283,6 +283,58 @@ fn bad_model_folders_are_refused() {
     refused(&dir, &run, &["--model", "nowhere"], &["nowhere"]);
 }
 
+/// Needs neither a network nor the feature that downloads.
+#[cfg(unix)]
+#[test]
+fn a_snapshot_in_the_cache_is_a_model() {
+    let dir = TempDir::new().unwrap();
+    let commit = "0123456789abcdef0123456789abcdef01234567";
+    let repo = dir.path().join("hub/models--some-lab--board");
+    let snapshot = repo.join("snapshots").join(commit);
+    fs::create_dir_all(snapshot.parent().unwrap()).unwrap();
+    fs::create_dir_all(repo.join("refs")).unwrap();
+    fs::write(repo.join("refs/main"), commit).unwrap();
+    std::os::unix::fs::symlink(root("models/pretrained/board"), &snapshot).unwrap();
+    let spare = |args: &[&str]| {
+        Command::new(SPARE)
+            .current_dir(dir.path())
+            .args(args)
+            .envs([("HF_HOME", "."), ("HF_HUB_OFFLINE", "1")])
+            .env_remove("HF_HUB_CACHE")
+            .env_remove("HUGGINGFACE_HUB_CACHE")
+            .output()
+            .unwrap()
+    };
+    let doctor = spare(&["doctor", "--model", "some-lab/board"]);
+    let out = text(&doctor.stdout);
+    assert!(doctor.status.success(), "{}", text(&doctor.stderr));
+    let card = format!("checkpoint: some-lab/board at commit {commit}\n");
+    assert!(out.contains(&card), "{out}");
+    let says = text(&doctor.stderr);
+    assert_eq!(says, format!("spare: some-lab/board at commit {commit}\n"));
+    let models = text(&spare(&["models"]).stdout);
+    for part in ["in the cache ./hub", "some-lab/board", commit, "main"] {
+        assert!(models.contains(part), "{models}");
+    }
+    for (model, parts) in [
+        (
+            "some-lab/other",
+            ["some-lab/other@main", "./hub", "hf download"],
+        ),
+        (
+            "../nowhere",
+            ["../nowhere", "no folder", "owner/name[@revision]"],
+        ),
+    ] {
+        let out = spare(&["doctor", "--model", model]);
+        let says = text(&out.stderr);
+        assert_eq!(out.status.code(), Some(2), "{says}");
+        for part in parts {
+            assert!(says.contains(part), "{says}");
+        }
+    }
+}
+
 #[test]
 fn wrong_options_are_refused() {
     let dir = TempDir::new().unwrap();

@@ -13,7 +13,7 @@ use spare::summary::SummaryChoice;
 use spare::{Control, Engine, EventOutcome, PruneOptions, Pruned, Pruner, formats};
 use spare_kernels::{HeadInput, Options, Weight, reverse_kl};
 use spare_models::image::{Preprocessor, decode};
-use spare_models::{HeadWeight, KvCache, PreparedPrompt, Qwen3Vl, WeightDtype, embedded};
+use spare_models::{HeadWeight, KvCache, Model, PreparedPrompt, WeightDtype, embedded};
 
 fn root(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
@@ -141,14 +141,14 @@ fn scores_equal_float64() {
 }
 
 /// The board model and its preprocessing, apart from the engine.
-fn parts() -> (Qwen3Vl, Preprocessor) {
+fn parts() -> (Model, Preprocessor) {
     let (model, files) = embedded::board(WeightDtype::F32).unwrap();
-    let preprocessor = Preprocessor::from_json(&files.preprocessor).unwrap();
+    let preprocessor = Preprocessor::from_json(&files.preprocessor.unwrap()).unwrap();
     (model, preprocessor)
 }
 
 fn hidden(
-    model: &Qwen3Vl,
+    model: &Model,
     pre: &Preprocessor,
     ids: Vec<u32>,
     files: &[PathBuf],
@@ -156,7 +156,7 @@ fn hidden(
 ) -> Vec<f32> {
     let pictures = files
         .iter()
-        .take(pad_runs(&ids, model.image_token()))
+        .take(pad_runs(&ids, model.image_token().unwrap()))
         .map(|file| {
             let pixels = pre
                 .process(&decode(&fs::read(file).unwrap()).unwrap())

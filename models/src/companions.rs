@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::ModelError;
+use crate::{Checkpoint, ModelError};
 
 /// The contents of a checkpoint's files that are not weights.
 #[derive(Debug, Clone)]
@@ -16,25 +16,46 @@ pub struct Companions {
     pub tokenizer_config: Cow<'static, [u8]>,
     /// The chat template's source.
     pub template: Cow<'static, str>,
-    /// preprocessor_config.json.
-    pub preprocessor: Cow<'static, str>,
+    /// preprocessor_config.json; `None` for a model that cannot see.
+    pub preprocessor: Option<Cow<'static, str>>,
 }
 
 impl Companions {
+    /// Those of an opened checkpoint. `sees`: whether the model needs preprocessing.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read); [`ModelError::Format`] for a GGUF file without a chat template.
+    pub fn of(checkpoint: &Checkpoint, sees: bool) -> Result<Self, ModelError> {
+        let Some(gguf) = checkpoint.gguf() else {
+            let folder = checkpoint.folder().unwrap_or(Path::new(checkpoint.place()));
+            return Self::read(folder, sees);
+        };
+        let template = gguf.template().ok_or_else(|| ModelError::Format {
+            file: checkpoint.place().into(),
+            message: "tokenizer.chat_template: found nothing, expected a chat template".into(),
+        })?;
+        Ok(Self {
+            tokenizer: gguf.tokenizer().to_vec().into(),
+            tokenizer_config: gguf.tokenizer_config().to_vec().into(),
+            template: template.to_owned().into(),
+            preprocessor: gguf.preprocessor().map(|text| text.to_owned().into()),
+        })
+    }
+
     /// Reads them from a model folder. The template is `chat_template.jinja`, else `chat_template.json`, else the
-    /// entry `chat_template` of tokenizer_config.json (of several, the one called `default`).
+    /// entry `chat_template` of tokenizer_config.json (of several, the one called `default`). `sees`: whether the model needs
+    /// preprocessor_config.json.
     ///
     /// # Errors
     /// [`ModelError::MissingFile`] and [`ModelError::Read`] with the file's name.
-    pub fn read(folder: &Path) -> Result<Self, ModelError> {
+    pub fn read(folder: &Path, sees: bool) -> Result<Self, ModelError> {
         let tokenizer = required(folder, "tokenizer.json")?;
         let tokenizer_config =
             optional(folder, "tokenizer_config.json")?.unwrap_or_else(|| b"{}".to_vec());
-        let preprocessor = text(
-            folder,
-            "preprocessor_config.json",
-            required(folder, "preprocessor_config.json")?,
-        )?;
+        const PREPROCESSOR: &str = "preprocessor_config.json";
+        let preprocessor = sees
+            .then(|| text(folder, PREPROCESSOR, required(folder, PREPROCESSOR)?))
+            .transpose()?;
         let template = match optional(folder, "chat_template.jinja")? {
             Some(bytes) => Some(text(folder, "chat_template.jinja", bytes)?),
             None => {
@@ -52,7 +73,7 @@ impl Companions {
             tokenizer: tokenizer.into(),
             tokenizer_config: tokenizer_config.into(),
             template: template.into(),
-            preprocessor: preprocessor.into(),
+            preprocessor: preprocessor.map(Cow::Owned),
         })
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use candle_core::Device;
 
-use crate::{Companions, ModelError, Qwen3Vl, WeightDtype, load_from_bytes};
+use crate::{Companions, Model, ModelError, WeightDtype, load_from_bytes};
 
 macro_rules! file {
     ($name:literal) => {
@@ -22,7 +22,7 @@ pub const CARD: &str = file!(text "README.md");
 ///
 /// # Errors
 /// Those of [`load_from_bytes`].
-pub fn board(dtype: WeightDtype) -> Result<(Qwen3Vl, Companions), ModelError> {
+pub fn board(dtype: WeightDtype) -> Result<(Model, Companions), ModelError> {
     let model = load_from_bytes(
         file!("config.json"),
         Some(file!("generation_config.json")),
@@ -34,7 +34,7 @@ pub fn board(dtype: WeightDtype) -> Result<(Qwen3Vl, Companions), ModelError> {
         tokenizer: Cow::Borrowed(file!("tokenizer.json")),
         tokenizer_config: Cow::Borrowed(file!("tokenizer_config.json")),
         template: Cow::Borrowed(file!(text "chat_template.jinja")),
-        preprocessor: Cow::Borrowed(file!(text "preprocessor_config.json")),
+        preprocessor: Some(Cow::Borrowed(file!(text "preprocessor_config.json"))),
     };
     Ok((model, companions))
 }

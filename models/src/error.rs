@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::checkpoint::WeightProblem;
+use crate::checkpoint::{WeightDtype, WeightProblem, human_bytes};
 
 /// Everything that loading or running a model can refuse.
 #[derive(Debug, thiserror::Error)]
@@ -52,7 +52,7 @@ pub enum ModelError {
         /// The architecture that the file names.
         found: String,
         /// The architectures that load.
-        known: &'static str,
+        known: String,
     },
     /// A safetensors file or index is not well formed.
     #[error("{file}: {message}")]
@@ -69,6 +69,28 @@ pub enum ModelError {
         place: String,
         /// All problems, in the order of the model.
         problems: Vec<WeightProblem>,
+    },
+    /// A device that cannot be had.
+    #[error("device cuda:{number}: found {found}, expected a CUDA device")]
+    Device {
+        /// Its number.
+        number: usize,
+        /// What there is instead.
+        found: String,
+    },
+    /// The model does not fit into memory.
+    #[error("this model in {dtype} with a context of {tokens} tokens needs {}, found {} available, expected enough; {}", human_bytes(*needed), human_bytes(*available), would_fit(fitting))]
+    Memory {
+        /// Bytes needed at the peak.
+        needed: u64,
+        /// Bytes there are.
+        available: u64,
+        /// The type asked for.
+        dtype: WeightDtype,
+        /// The context it was estimated for.
+        tokens: usize,
+        /// Types that would fit.
+        fitting: Vec<WeightDtype>,
     },
     /// A picture's grid or values do not fit the vision tower.
     #[error("picture: {what}: found {found}, expected {expected}")]
@@ -122,6 +144,14 @@ pub enum ModelError {
     /// The tensor library refused an operation.
     #[error("tensor operation: {0}")]
     Tensor(#[from] candle_core::Error),
+}
+
+fn would_fit(fitting: &[WeightDtype]) -> String {
+    if fitting.is_empty() {
+        return "no --dtype would fit".into();
+    }
+    let names: Vec<&str> = fitting.iter().map(|d| d.name()).collect();
+    format!("--dtype {} would fit", names.join(" or "))
 }
 
 /// At most this many problems are printed; the error value holds all of them.

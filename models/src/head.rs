@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use half::bf16;
+use half::{bf16, f16};
 use rayon::prelude::*;
 
 /// The output head's weight, row-major `[vocab, hidden]`, in the type it is kept in.
@@ -12,6 +12,8 @@ pub enum HeadWeight<'a> {
     F32(&'a [f32]),
     /// bfloat16, to be widened without rounding.
     Bf16(&'a [bf16]),
+    /// Half precision, to be widened without rounding.
+    F16(&'a [f16]),
 }
 
 /// A `[rows, width]` table on the host. It stays there because embeddings are gathered row by row, and because a tied
@@ -24,18 +26,24 @@ pub(crate) struct Table {
 
 #[derive(Debug, Clone)]
 enum Data {
-    F32(Arc<[f32]>),
-    Bf16(Arc<[bf16]>),
+    F32(Arc<Vec<f32>>),
+    Bf16(Arc<Vec<bf16>>),
+    F16(Arc<Vec<f16>>),
 }
 
 impl Table {
     pub(crate) fn from_f32(width: usize, data: Vec<f32>) -> Self {
-        let data = Data::F32(data.into());
+        let data = Data::F32(Arc::new(data));
         Self { width, data }
     }
 
     pub(crate) fn from_bf16(width: usize, data: Vec<bf16>) -> Self {
-        let data = Data::Bf16(data.into());
+        let data = Data::Bf16(Arc::new(data));
+        Self { width, data }
+    }
+
+    pub(crate) fn from_f16(width: usize, data: Vec<f16>) -> Self {
+        let data = Data::F16(Arc::new(data));
         Self { width, data }
     }
 
@@ -43,6 +51,7 @@ impl Table {
         match &self.data {
             Data::F32(data) => HeadWeight::F32(data),
             Data::Bf16(data) => HeadWeight::Bf16(data),
+            Data::F16(data) => HeadWeight::F16(data),
         }
     }
 
@@ -63,6 +72,10 @@ impl Table {
                 Some(values) => out.extend(values.iter().map(|v| v.to_f32())),
                 None => return false,
             },
+            Data::F16(data) => match data.get(range) {
+                Some(values) => out.extend(values.iter().map(|v| v.to_f32())),
+                None => return false,
+            },
         }
         true
     }
@@ -71,19 +84,10 @@ impl Table {
     pub(crate) fn project(&self, rows: &[f32]) -> Vec<f32> {
         let width = self.width.max(1);
         let count = rows.len() / width;
-        let columns: Vec<Vec<f32>> = match &self.data {
-            Data::F32(data) => data
-                .par_chunks(width)
-                .map(|weight| rows.chunks(width).map(|row| dot(row, weight)).collect())
-                .collect(),
-            Data::Bf16(data) => data
-                .par_chunks(width)
-                .map_init(Vec::new, |wide: &mut Vec<f32>, weight| {
-                    wide.clear();
-                    wide.extend(weight.iter().map(|v| v.to_f32()));
-                    rows.chunks(width).map(|row| dot(row, wide)).collect()
-                })
-                .collect(),
+        let columns = match &self.data {
+            Data::F32(data) => columns(data, rows, width, |v| *v),
+            Data::Bf16(data) => columns(data, rows, width, |v| v.to_f32()),
+            Data::F16(data) => columns(data, rows, width, |v| v.to_f32()),
         };
         let mut out = Vec::with_capacity(count * columns.len());
         for row in 0..count {
@@ -91,6 +95,24 @@ impl Table {
         }
         out
     }
+}
+
+/// For each row of the table its products with all `rows`.
+fn columns<T: Sync>(
+    table: &[T],
+    rows: &[f32],
+    width: usize,
+    widen: impl Fn(&T) -> f32 + Sync,
+) -> Vec<Vec<f32>> {
+    let product = |wide: &mut Vec<f32>, weight: &[T]| {
+        wide.clear();
+        wide.extend(weight.iter().map(&widen));
+        rows.chunks(width).map(|row| dot(row, wide)).collect()
+    };
+    table
+        .par_chunks(width)
+        .map_init(Vec::new, product)
+        .collect()
 }
 
 fn dot(a: &[f32], b: &[f32]) -> f32 {
@@ -126,8 +148,10 @@ mod tests {
             .collect();
         let narrow: Vec<bf16> = weight.iter().map(|&v| bf16::from_f32(v)).collect();
         let wide = Table::from_f32(width, weight.clone()).project(&rows);
-        // The weights above are exact in bf16, so both tables must agree to the bit.
+        // The weights above are exact in bf16, and in f16, so all tables must agree to the bit.
         assert_eq!(wide, Table::from_bf16(width, narrow).project(&rows));
+        let half: Vec<f16> = weight.iter().map(|&v| f16::from_f32(v)).collect();
+        assert_eq!(wide, Table::from_f16(width, half).project(&rows));
         for (i, row) in rows.chunks(width).enumerate() {
             for (j, w) in weight.chunks(width).enumerate() {
                 let exact: f64 = row.iter().zip(w).map(|(x, y)| f64::from(x * y)).sum();

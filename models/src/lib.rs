@@ -1,8 +1,8 @@
 //! Weights and a prepared prompt in, hidden states out.
 //!
 //! Which model is it and what does it compute? This crate knows no message roles, opens no files but checkpoints and
-//! takes no decisions: [`load`] reads a checkpoint folder strictly, [`Qwen3Vl::encode_picture`] turns pixels into
-//! features, [`PreparedPrompt`] binds token ids to pictures and positions, and [`Qwen3Vl::prefill`] pushes a stretch of
+//! takes no decisions: [`load`] reads a checkpoint folder strictly, [`Model::encode_picture`] turns pixels into
+//! features, [`PreparedPrompt`] binds token ids to pictures and positions, and [`Model::prefill`] pushes a stretch of
 //! it through the text model into a [`KvCache`] that forks and rewinds cheaply.
 //!
 //! ```no_run
@@ -31,27 +31,43 @@ pub mod cache;
 pub mod checkpoint;
 mod companions;
 mod control;
+mod decoder;
+mod device;
 #[cfg(feature = "embedded-model")]
 pub mod embedded;
 mod error;
+mod families;
 mod head;
+pub mod hub;
 pub mod image;
+mod linear;
+mod llama;
+mod memory;
+pub mod model;
 mod ops;
 mod positions;
 mod prepared;
 pub mod prompt;
-pub mod qwen3_vl;
+mod qwen2_5_vl;
+mod qwen2_vl;
+mod qwen3;
+mod qwen3_vl;
+mod qwen3_vl_moe;
+mod vision;
 
 pub use cache::KvCache;
 pub use candle_core::Device;
-pub use checkpoint::{Checkpoint, WeightDtype, WeightProblem};
+pub use checkpoint::{Checkpoint, Inspection, WeightDtype, WeightProblem, human_bytes};
 pub use companions::Companions;
 pub use control::{Control, Progress};
+pub use device::DeviceChoice;
 pub use error::ModelError;
+pub use families::Family;
 pub use head::HeadWeight;
+pub use memory::available_memory;
+pub use model::{Description, Features, HiddenRows, Model, load, load_from_bytes};
 pub use positions::Positions;
 pub use prepared::{PictureSpan, PreparedPrompt};
-pub use qwen3_vl::{Description, Features, HiddenRows, Qwen3Vl, load, load_from_bytes};
 
 /// Sets the number of worker threads for everything numeric; only the first call in a process has an effect.
 pub fn set_threads(count: usize) {

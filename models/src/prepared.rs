@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::image::Grid;
-use crate::{Features, ModelError, Positions, Qwen3Vl};
+use crate::{Features, Model, ModelError, Positions};
 
 /// One picture of a prompt.
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ impl PreparedPrompt {
     /// Where an id lies outside the vocabulary or is a video placeholder; where runs of picture placeholders and pictures
     /// do not agree in number, place and length; where two runs touch, which transformers would read as one.
     pub fn new(
-        model: &Qwen3Vl,
+        model: &Model,
         ids: Vec<u32>,
         pictures: Vec<PictureSpan>,
     ) -> Result<Self, ModelError> {
@@ -40,13 +40,13 @@ impl PreparedPrompt {
             found,
             expected,
         };
-        let (image, video) = model.placeholder_ids();
+        let placeholders = model.placeholder_ids();
         for (token, &id) in ids.iter().enumerate() {
             if id as usize >= model.vocab_size() {
                 let expected = format!("an id below {}", model.vocab_size());
                 return Err(refuse(token, format!("id {id}"), expected));
             }
-            if id == video {
+            if placeholders.is_some_and(|(_, video)| id == video) {
                 return Err(refuse(
                     token,
                     format!("video placeholder {id}"),
@@ -54,7 +54,8 @@ impl PreparedPrompt {
                 ));
             }
         }
-        let mut runs = placeholder_runs(&ids, image).into_iter();
+        let runs_of = |(image, _)| placeholder_runs(&ids, image);
+        let mut runs = placeholders.map(runs_of).unwrap_or_default().into_iter();
         for picture in &pictures {
             let rows = picture.features.rows();
             let Some(run) = runs.next() else {
@@ -109,11 +110,14 @@ impl PreparedPrompt {
     /// # Errors
     /// Those of [`new`](Self::new).
     pub fn with_pictures(
-        model: &Qwen3Vl,
+        model: &Model,
         ids: Vec<u32>,
         pictures: Vec<(Features, [u8; 32])>,
     ) -> Result<Self, ModelError> {
-        let runs = placeholder_runs(&ids, model.placeholder_ids().0);
+        let placeholders = model.placeholder_ids();
+        let runs = placeholders
+            .map(|(image, _)| placeholder_runs(&ids, image))
+            .unwrap_or_default();
         let end = ids.len();
         let mut runs = runs.into_iter();
         let spans = pictures
@@ -134,7 +138,7 @@ impl PreparedPrompt {
     /// Where `at <= end <= len` does not hold, `at` or `end` cuts through a picture, or the block holds placeholders.
     pub fn splice(
         &self,
-        model: &Qwen3Vl,
+        model: &Model,
         at: usize,
         block: &[u32],
         end: usize,

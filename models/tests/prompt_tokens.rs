@@ -135,7 +135,7 @@ fn pictures_are_counted_and_kept_apart() {
     assert!(
         encoded.ids[4..7]
             .iter()
-            .all(|&id| id == prompter.image_id())
+            .all(|&id| Some(id) == prompter.image_id())
     );
     let placeholder = rendering.text.find("<|image_pad|>").unwrap();
     assert_eq!(
@@ -203,7 +203,7 @@ fn bad_tokenizers_are_refused() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("pretrained/board");
     let json = std::fs::read(folder.join("tokenizer.json")).unwrap();
     let mut tokens = SpecialTokens::default();
-    tokens.image = "<image>".to_owned();
+    tokens.image = Some("<image>".to_owned());
     let error = Prompter::new(&json, "x", &tokens).unwrap_err();
     assert_eq!(
         error.to_string(),

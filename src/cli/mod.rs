@@ -12,6 +12,10 @@ mod explain;
 #[cfg_attr(not(feature = "engine"), allow(dead_code))]
 mod input;
 #[cfg(feature = "engine")]
+mod model;
+#[cfg(feature = "engine")]
+mod models;
+#[cfg(feature = "engine")]
 mod options;
 #[cfg_attr(not(feature = "engine"), allow(dead_code))]
 mod output;
@@ -58,6 +62,9 @@ enum Verb {
     Check(check::Args),
     /// Bring the original back, byte for byte.
     Restore(restore::Args),
+    /// List the architectures that load and the checkpoints in the cache of the Hugging Face Hub.
+    #[cfg(feature = "engine")]
+    Models(models::Args),
     /// Show the device, threads, CPU features and the checkpoint.
     #[cfg(feature = "engine")]
     Doctor(doctor::Args),
@@ -90,7 +97,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Check(args) => check::run(&args),
         Verb::Restore(args) => done(restore::run(&args)),
         #[cfg(feature = "engine")]
-        Verb::Doctor(args) => done(doctor::run(&args)),
+        Verb::Models(args) => done(models::run(&args)),
+        #[cfg(feature = "engine")]
+        Verb::Doctor(args) => doctor::run(&args),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,

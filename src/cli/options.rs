@@ -11,19 +11,37 @@ use crate::rules::Paper;
 use crate::score::{Kl, ScoreOptions};
 use crate::summary::{SummaryChoice, SummaryTool};
 use crate::trajectory::VisibleText;
-use crate::{Engine, Error, EvidenceBuilder, PruneOptions, Pruner, WeightDtype};
+use crate::{DeviceChoice, Engine, Error, EvidenceBuilder, PruneOptions, Pruner, WeightDtype};
 
 /// Options that prune, score and explain share.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Common {
     /// The run: .json (one, or an array of runs), .jsonl (one a line), either with .gz or .zst, or - for standard input.
     pub run: PathBuf,
-    /// `board` (compiled in; it knows its small world only) or a checkpoint folder.
-    #[arg(long, default_value = "board", value_name = "board|DIR")]
+    /// `board` (compiled in; it knows its small world only), a checkpoint folder, a GGUF file, or a repository of the Hugging Face Hub.
+    #[arg(
+        long,
+        default_value = "board",
+        value_name = "board|DIR|FILE.gguf|OWNER/NAME[@REVISION]"
+    )]
     pub model: String,
-    /// Weights in memory: bf16 takes half and gives the same numbers for a bf16 checkpoint; auto is f32 below 1.5 B parameters.
-    #[arg(long, value_enum, default_value_t = Dtype::Auto)]
-    pub dtype: Dtype,
+    /// The vision tower of a GGUF model, a file of its own.
+    #[arg(long, value_name = "FILE")]
+    pub mmproj: Option<PathBuf>,
+    /// Weights in memory. auto never rounds one: 16-bit weights stay as stored from 1.5 B parameters on and are widened to f32 below; quantised ones
+    /// stay quantised. q8_0 and q4_k quantise the text model.
+    #[arg(
+        long,
+        default_value = "auto",
+        value_name = "auto|f32|bf16|f16|q8_0|q4_k"
+    )]
+    pub dtype: WeightDtype,
+    /// Where to compute: `cuda:N` in a build with the feature `cuda`; auto takes the first such device, else the CPU.
+    #[arg(long, default_value = "auto", value_name = "auto|cpu|cuda:N")]
+    pub device: DeviceChoice,
+    /// Whether pictures are looked at, or read as the text `[image]`, which a model without a vision tower needs.
+    #[arg(long, value_enum, default_value_t = Pictures::See)]
+    pub pictures: Pictures,
     /// Worker threads; all cores without it.
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
@@ -81,11 +99,10 @@ pub(crate) struct Common {
     pub visible_text: Option<Visible>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Dtype {
-    Auto,
-    F32,
-    Bf16,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Pictures {
+    See,
+    Placeholder,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -163,12 +180,17 @@ impl Common {
             "--visible-text": options.visible,
             "--format": self.format,
             "--provider": self.provider,
+            "--pictures": format!("{:?}", self.pictures).to_lowercase(),
         })
     }
 
     fn engine(&self) -> Result<Engine, Error> {
         set_threads(self.threads)?;
-        load(&self.model, self.dtype)
+        let engine = load(&self.model, self.mmproj.as_deref(), self.dtype, self.device)?;
+        Ok(match self.pictures {
+            Pictures::See => engine,
+            Pictures::Placeholder => engine.with_placeholders(),
+        })
     }
 
     fn prune_options(&self) -> Result<PruneOptions, Error> {
@@ -276,23 +298,23 @@ impl Common {
 }
 
 /// Loads the named checkpoint.
-pub(crate) fn load(model: &str, dtype: Dtype) -> Result<Engine, Error> {
-    let dtype = match dtype {
-        Dtype::Auto => WeightDtype::Auto,
-        Dtype::F32 => WeightDtype::F32,
-        Dtype::Bf16 => WeightDtype::Bf16,
-    };
-    if model == "board" {
+pub(crate) fn load(
+    model: &str,
+    mmproj: Option<&Path>,
+    dtype: WeightDtype,
+    device: DeviceChoice,
+) -> Result<Engine, Error> {
+    if model == "board" && mmproj.is_none() {
         #[cfg(feature = "embedded-model")]
         return Engine::board_as(dtype);
         #[cfg(not(feature = "embedded-model"))]
         return Err(Error::Option {
             option: "--model",
             found: "board, which this build does not carry".into(),
-            expected: "a checkpoint folder".into(),
+            expected: super::model::EXPECTED.into(),
         });
     }
-    Engine::load(Path::new(model), dtype)
+    super::model::load(model, mmproj, dtype, device)
 }
 
 /// One pool for all numeric work. The environment is read by candle and rayon when they first need it.

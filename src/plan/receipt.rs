@@ -46,8 +46,11 @@ impl TextHash {
 /// What scored the record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelCard {
-    /// Name or folder name.
+    /// Name, folder name, or `owner/name` of a repository.
     pub name: String,
+    /// The repository's commit, where the checkpoint comes from one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
     /// SHA-256 over config and weights.
     pub weights: String,
     /// SHA-256 of the chat template.
@@ -149,6 +152,9 @@ pub struct Receipt {
     /// What scored it; absent where nothing was scored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelCard>,
+    /// Whether the model read every picture as a word, so that nothing here was decided by looking.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub blind: bool,
     /// Events in order.
     pub events: Vec<EventReceipt>,
 }

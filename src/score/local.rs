@@ -205,6 +205,7 @@ impl LocalScorer {
             weight: match self.engine.model.head() {
                 HeadWeight::F32(weight) => Weight::F32(weight),
                 HeadWeight::Bf16(weight) => Weight::Bf16(weight),
+                HeadWeight::F16(weight) => Weight::F16(weight),
             },
             hidden: self.engine.model.hidden_size(),
             vocab: self.engine.model.vocab_size(),

@@ -1,9 +1,11 @@
 //! A summary from the loaded model: it continues the history behind the opening of a `summarize_the_task` call.
 //! The opening is rendered by the model's own template, so it looks like the calls the model knows; the model writes the argument.
+//! Where the template shows no calls, the model is asked in a user message and its answer is the summary.
 
 use std::ops::Range;
 
 use spare_models::Control;
+use spare_models::prompt::PromptError;
 
 use super::{Sigma, SigmaSource, SummaryTool};
 use crate::engine::Engine;
@@ -45,13 +47,12 @@ pub fn generate(
     tool: &SummaryTool,
     control: &Control,
 ) -> Result<Result<Sigma, Unusable>, Error> {
-    let mut ids = trunk.to_vec();
-    ids.extend(
-        engine
-            .prompter
-            .call_opening(&tool.name, &tool.argument)?
-            .ids,
-    );
+    let (opening, asked) = match engine.prompter.call_opening(&tool.name, &tool.argument) {
+        Ok(opening) => (opening.ids, false),
+        Err(PromptError::NotShown { .. }) => (engine.prompter.user_request(REQUEST)?, true),
+        Err(error) => return Err(error.into()),
+    };
+    let ids = [trunk, &opening].concat();
     let prompt = scorer.prepare(ids, pictures)?;
     scorer.advance(prompt.clone(), prompt.len(), &[], control)?;
     let mut cache = scorer.fork();
@@ -60,7 +61,31 @@ pub fn generate(
         engine
             .model
             .greedy(&prompt, &mut cache, MAX_SUMMARY_TOKENS + 1, stop, control)?;
+    if asked {
+        let ended = written.last().is_some_and(|id| stop.contains(id));
+        let answer = written.len() - usize::from(ended);
+        let answer = written.get(..answer).unwrap_or_default();
+        return Ok(plain(&engine.prompter.decode(answer)?, ended));
+    }
     Ok(read(&engine.prompter.decode(&written)?, written.len()))
+}
+
+/// What the model is asked where it cannot call.
+const REQUEST: &str = "Write down the state of the task in a few sentences: the question, what has been found out so far, and what is still open.";
+
+/// A whole answer.
+fn plain(written: &str, ended: bool) -> Result<Sigma, Unusable> {
+    let text = written.trim();
+    if text.is_empty() {
+        return Err(Unusable::Empty);
+    }
+    if !ended {
+        return Err(Unusable::TooLong);
+    }
+    Ok(Sigma {
+        text: text.to_owned(),
+        source: SigmaSource::Generated,
+    })
 }
 
 /// The inside of a JSON string up to its closing quote.

@@ -293,6 +293,20 @@ impl Trajectory {
         self
     }
 
+    /// The run as a model reads it that cannot see: each picture is `text`, and each content one string. Parts keep their places.
+    pub fn with_pictures_as(&self, text: &str) -> Self {
+        let mut run = self.clone();
+        for message in &mut run.messages {
+            message.content_is_list = false;
+            for part in &mut message.parts {
+                if matches!(part, Part::Picture(_)) {
+                    *part = Part::text(text);
+                }
+            }
+        }
+        run
+    }
+
     /// The first `end` messages in the form that Hugging Face chat templates take. Pictures become `{"type": "image"}`; nothing else is added or left out.
     pub fn template_messages(&self, end: usize) -> Vec<Value> {
         self.messages

@@ -18,7 +18,7 @@ mod tokens;
 
 pub use error::{Context, HeadError};
 
-use half::bf16;
+use half::{bf16, f16};
 use logits::Logits;
 use rayon::prelude::*;
 use tokens::Running;
@@ -36,6 +36,8 @@ pub enum Weight<'a> {
     F32(&'a [f32]),
     /// bfloat16, widened exactly.
     Bf16(&'a [bf16]),
+    /// Half precision, widened exactly.
+    F16(&'a [f16]),
 }
 
 impl Weight<'_> {
@@ -43,6 +45,7 @@ impl Weight<'_> {
         match self {
             Self::F32(w) => w.len(),
             Self::Bf16(w) => w.len(),
+            Self::F16(w) => w.len(),
         }
     }
 }

@@ -117,6 +117,14 @@ impl Fields {
         })
     }
 
+    /// A switch; `absent` where the file does not say.
+    pub(crate) fn flag(&self, name: &str, absent: bool) -> Result<bool, ModelError> {
+        match self.get(name) {
+            None => Ok(absent),
+            Some(_) => self.need(name, "true or false", Value::as_bool),
+        }
+    }
+
     /// Refuses any value but `allowed`; an absent field is refused unless `optional`.
     pub(crate) fn only(
         &self,

@@ -1,42 +1,42 @@
 //! Which files make a checkpoint, and do they hold exactly what the model needs?
 
+mod convert;
+mod dtype;
 mod fields;
+mod file;
+pub mod gguf;
+mod inspect;
 mod problem;
 mod shards;
+mod source;
 mod weights;
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
 
+pub use dtype::WeightDtype;
+pub(crate) use dtype::{Kept, Part, Stored};
 pub(crate) use fields::Fields;
+use file::Bytes;
+use gguf::GgufCheckpoint;
+pub use inspect::{Inspection, human_bytes};
 pub use problem::WeightProblem;
 use shards::Shard;
-pub(crate) use weights::{Linear, Weights};
+pub(crate) use weights::{Stack, Weights};
 
 use crate::ModelError;
 
-/// In which type the weight matrices are kept in memory. Every product is computed in f32 whatever the choice; norm
-/// weights and biases are always f32.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum WeightDtype {
-    /// f32 below 1.5 billion parameters; above, bf16 where the file holds bf16 (a weight is never rounded), else f32.
-    #[default]
-    Auto,
-    /// f32.
-    F32,
-    /// bf16, half the memory of f32. Exact for a bf16 checkpoint; weights stored in f32 or f16 are rounded.
-    Bf16,
-}
-
 /// The files of one checkpoint, opened but not yet checked against a model: config.json, the optional
-/// generation_config.json, and one or more safetensors files.
+/// generation_config.json and one or more safetensors files, or a GGUF file that says the same.
 #[derive(Debug)]
 pub struct Checkpoint {
     place: String,
+    /// Where its companions are, unless they stand in the GGUF file or are in memory.
+    folder: Option<PathBuf>,
+    gguf: Option<GgufCheckpoint>,
     config: Vec<u8>,
     generation_config: Option<Vec<u8>>,
     shards: Vec<Shard>,
@@ -46,26 +46,46 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Opens a model folder. Weights are mapped, not read.
+    /// Opens a model folder or a GGUF file. Weights are mapped, not read.
     ///
     /// # Errors
     /// Where config.json or every form of weights is missing, or a file is unreadable or malformed. A shard that the
     /// index names and the folder lacks is reported with all other problems when the weights are loaded.
-    pub fn open(folder: &Path) -> Result<Self, ModelError> {
-        let config = read_optional(&folder.join("config.json"))?;
-        let config = config.ok_or_else(|| ModelError::MissingFile {
-            folder: folder.to_path_buf(),
-            expected: "config.json",
-        })?;
+    pub fn open(path: &Path) -> Result<Self, ModelError> {
+        if path.is_file() {
+            return Self::open_gguf(path, None);
+        }
+        let folder = path;
+        let Some(config) = read_optional(&folder.join("config.json"))? else {
+            return Err(without_config(folder));
+        };
         let generation_config = read_optional(&folder.join("generation_config.json"))?;
         let (shards, problems) = shards::open(folder)?;
-        Self::assemble(
+        let mut checkpoint = Self::assemble(
             folder.display().to_string(),
             config,
             generation_config,
             shards,
-            problems,
-        )
+        );
+        checkpoint.problems.extend(problems);
+        checkpoint.folder = Some(folder.to_path_buf());
+        Ok(checkpoint)
+    }
+
+    /// Opens a GGUF file of a text model and, for a model that sees, the mmproj file with its tower.
+    ///
+    /// # Errors
+    /// Those of [`gguf::open`].
+    pub fn open_gguf(text: &Path, mmproj: Option<&Path>) -> Result<Self, ModelError> {
+        let gguf = gguf::open(text, mmproj)?;
+        let mut checkpoint = Self::assemble(
+            text.display().to_string(),
+            gguf.config().to_vec(),
+            Some(gguf.generation_config().to_vec()),
+            Vec::new(),
+        );
+        checkpoint.gguf = Some(gguf);
+        Ok(checkpoint)
     }
 
     /// A checkpoint that is already in memory, such as one compiled in. `weights` are whole safetensors files.
@@ -80,16 +100,14 @@ impl Checkpoint {
         let shards = weights
             .into_iter()
             .enumerate()
-            .map(|(i, bytes)| Shard::from_bytes(format!("weights {i} in memory"), bytes))
+            .map(|(i, bytes)| Shard::new(Bytes::memory(&format!("weights {i} in memory"), bytes)))
             .collect::<Result<Vec<_>, _>>()?;
-        let generation_config = generation_config.map(<[u8]>::to_vec);
-        Self::assemble(
+        Ok(Self::assemble(
             "checkpoint in memory".into(),
             config.to_vec(),
-            generation_config,
+            generation_config.map(<[u8]>::to_vec),
             shards,
-            Vec::new(),
-        )
+        ))
     }
 
     fn assemble(
@@ -97,17 +115,25 @@ impl Checkpoint {
         config: Vec<u8>,
         generation_config: Option<Vec<u8>>,
         shards: Vec<Shard>,
-        mut problems: Vec<WeightProblem>,
-    ) -> Result<Self, ModelError> {
-        problems.extend(shards::duplicates(&shards));
-        Ok(Self {
+    ) -> Self {
+        Self {
             place,
+            folder: None,
+            gguf: None,
             config,
             generation_config,
+            problems: shards::duplicates(&shards),
             shards,
-            problems,
             hash: OnceLock::new(),
-        })
+        }
+    }
+
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
+    pub(crate) fn gguf(&self) -> Option<&GgufCheckpoint> {
+        self.gguf.as_ref()
     }
 
     /// Folder or description, for messages.
@@ -129,19 +155,42 @@ impl Checkpoint {
             .transpose()
     }
 
-    /// SHA-256 over config.json and the weight files in the order of their names, each preceded by its length as a
+    /// SHA-256 over config.json (of a GGUF file: as it was read) and the weight files in the order of their names, each preceded by its length as a
     /// little-endian u64. Computed at the first call. A folder and the same files in memory hash alike.
     pub fn hash(&self) -> [u8; 32] {
         *self.hash.get_or_init(|| {
             let mut sha = Sha256::new();
+            let gguf = self.gguf.iter().flat_map(|gguf| gguf.files());
             for part in std::iter::once(self.config.as_slice())
                 .chain(self.shards.iter().map(|shard| shard.bytes()))
+                .chain(gguf.map(|(_, bytes)| bytes))
             {
                 sha.update((part.len() as u64).to_le_bytes());
                 sha.update(part);
             }
             sha.finalize().into()
         })
+    }
+}
+
+/// A folder without config.json; one of GGUF files is told from the others.
+fn without_config(folder: &Path) -> ModelError {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut gguf: Vec<String> = names.filter(|name| name.ends_with(".gguf")).collect();
+    gguf.sort();
+    if gguf.is_empty() {
+        return ModelError::MissingFile {
+            folder: folder.to_path_buf(),
+            expected: "config.json",
+        };
+    }
+    ModelError::Format {
+        file: folder.display().to_string(),
+        message: format!(
+            "found no config.json but {}, expected the path of one of them",
+            gguf.join(", ")
+        ),
     }
 }
 

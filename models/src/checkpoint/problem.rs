@@ -50,6 +50,34 @@ pub enum WeightProblem {
         /// Index of the first, row-major.
         first: usize,
     },
+    /// Weights that the chosen type cannot hold.
+    #[error(
+        "{name}: found {count} weights beyond 65504 (the first at element {first}), which f16 cannot hold, expected another --dtype"
+    )]
+    BeyondF16 {
+        /// Tensor name.
+        name: String,
+        /// How many.
+        count: usize,
+        /// Index of the first, row-major.
+        first: usize,
+    },
+    /// Experts whose layout the shape cannot tell.
+    #[error(
+        "{name}: found square experts of {side} by {side}, whose layout (as they are or transposed) no file says, expected experts of unequal sides"
+    )]
+    SquareExperts {
+        /// Tensor name.
+        name: String,
+        /// Rows and columns.
+        side: usize,
+    },
+    /// A file without its tensors.
+    #[error("{file}: found a header and no tensors behind it, expected the tensors too")]
+    HeaderOnly {
+        /// File name.
+        file: String,
+    },
     /// The index names a file that is not there.
     #[error(
         "{file}: found no such file, expected the shard that model.safetensors.index.json gives for {tensors} tensors"

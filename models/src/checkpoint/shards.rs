@@ -1,58 +1,77 @@
 //! Which safetensors files are there, and what stands in their headers?
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use memmap2::Mmap;
-use safetensors::{Dtype, SafeTensors};
+use safetensors::tensor::Metadata;
 
-use super::{Fields, WeightProblem, read_optional};
+use super::file::Bytes;
+use super::{Fields, Stored, WeightProblem, read_optional};
 use crate::ModelError;
 
 const SINGLE: &str = "model.safetensors";
 const INDEX: &str = "model.safetensors.index.json";
 
+/// Longest header that is read, as in the safetensors crate.
+const LONGEST_HEADER: u64 = 100_000_000;
+
 /// One safetensors file, mapped or in memory.
 #[derive(Debug)]
 pub(super) struct Shard {
-    pub(super) name: String,
     data: Bytes,
     pub(super) tensors: BTreeMap<String, Entry>,
-}
-
-#[derive(Debug)]
-enum Bytes {
-    Mapped(Mmap),
-    Memory(Cow<'static, [u8]>),
+    /// False for a file that ends with its header: enough to say what the model is, not to load it.
+    pub(super) has_data: bool,
 }
 
 /// Where a tensor stands in its file.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
-    pub(super) dtype: Dtype,
+    pub(super) stored: Stored,
     pub(super) shape: Vec<usize>,
     start: usize,
     end: usize,
 }
 
 impl Shard {
-    fn new(name: String, data: Bytes) -> Result<Self, ModelError> {
-        let malformed = |e: safetensors::SafeTensorError| ModelError::Format {
+    pub(super) fn new(data: Bytes) -> Result<Self, ModelError> {
+        let name = data.name.clone();
+        let malformed = |message: String| ModelError::Format {
             file: name.clone(),
-            message: format!("not a safetensors file: {e}"),
+            message: format!("not a safetensors file: {message}"),
         };
         let bytes = data.as_slice();
-        let (header, meta) = SafeTensors::read_metadata(bytes).map_err(malformed)?;
-        // Offsets count from the end of the header, which follows its own eight length bytes.
-        let base = header + 8;
+        let (length, rest) = bytes
+            .split_first_chunk::<8>()
+            .ok_or_else(|| malformed(format!("found {} bytes, expected a header", bytes.len())))?;
+        let length = u64::from_le_bytes(*length);
+        let header = usize::try_from(length.min(LONGEST_HEADER + 1)).ok();
+        let header = header
+            .filter(|_| length <= LONGEST_HEADER)
+            .and_then(|n| rest.get(..n));
+        let header = header.ok_or_else(|| {
+            let most = LONGEST_HEADER.min(rest.len() as u64);
+            malformed(format!(
+                "found a header of {length} bytes, expected at most {most}"
+            ))
+        })?;
+        let meta: Metadata =
+            serde_json::from_slice(header).map_err(|e| malformed(format!("header: {e}")))?;
+        // The library has checked that the ranges are those of the shapes and follow on one another from 0.
+        let base = 8 + header.len();
+        let held = bytes.len() - base;
+        if held != meta.data_len() && held != 0 {
+            let expected = meta.data_len();
+            return Err(malformed(format!(
+                "found {held} bytes of tensors, expected {expected} as the header says"
+            )));
+        }
         let tensors = meta
             .tensors()
             .into_iter()
             .map(|(name, info)| {
                 let entry = Entry {
-                    dtype: info.dtype,
+                    stored: Stored::from(info.dtype),
                     shape: info.shape.clone(),
                     start: base + info.data_offsets.0,
                     end: base + info.data_offsets.1,
@@ -61,27 +80,15 @@ impl Shard {
             })
             .collect();
         Ok(Self {
-            name,
+            has_data: held == meta.data_len(),
             data,
             tensors,
         })
     }
 
-    pub(super) fn from_bytes(name: String, bytes: Cow<'static, [u8]>) -> Result<Self, ModelError> {
-        Self::new(name, Bytes::Memory(bytes))
-    }
-
-    fn map(path: PathBuf) -> Result<Self, ModelError> {
-        let read = |source| ModelError::Read {
-            path: path.clone(),
-            source,
-        };
-        let file = File::open(&path).map_err(read)?;
-        // SAFETY: the map is only read. A file that another process cuts short while it is mapped would fault, as with
-        // every mapped checkpoint; folders are not written to while a model is loaded from them.
-        #[allow(unsafe_code)]
-        let map = unsafe { Mmap::map(&file) }.map_err(read)?;
-        Self::new(path.display().to_string(), Bytes::Mapped(map))
+    /// The file's name.
+    pub(super) fn name(&self) -> &str {
+        &self.data.name
     }
 
     /// The whole file.
@@ -89,19 +96,14 @@ impl Shard {
         self.data.as_slice()
     }
 
-    /// The bytes of one tensor.
+    /// The bytes of one tensor; none where the file ends with its header.
     pub(super) fn tensor(&self, entry: &Entry) -> &[u8] {
-        // read_metadata has checked that every range lies inside the file.
         self.bytes().get(entry.start..entry.end).unwrap_or_default()
     }
-}
 
-impl Bytes {
-    fn as_slice(&self) -> &[u8] {
-        match self {
-            Bytes::Mapped(map) => map,
-            Bytes::Memory(bytes) => bytes,
-        }
+    /// Gives the pages of a tensor that has been read back to the system, so that a mapped file does not fill the memory.
+    pub(super) fn release(&self, entry: &Entry) {
+        self.data.release(entry.start..entry.end);
     }
 }
 
@@ -109,7 +111,7 @@ impl Bytes {
 pub(super) fn open(folder: &Path) -> Result<(Vec<Shard>, Vec<WeightProblem>), ModelError> {
     let single = folder.join(SINGLE);
     if single.is_file() {
-        return Ok((vec![Shard::map(single)?], Vec::new()));
+        return Ok((vec![Shard::new(Bytes::map(&single)?)?], Vec::new()));
     }
     let Some(index) = read_optional(&folder.join(INDEX))? else {
         return Err(ModelError::MissingFile {
@@ -133,7 +135,7 @@ pub(super) fn open(folder: &Path) -> Result<(Vec<Shard>, Vec<WeightProblem>), Mo
     for (file, tensors) in files {
         let path = folder.join(&file);
         if path.is_file() {
-            shards.push(Shard::map(path)?);
+            shards.push(Shard::new(Bytes::map(&path)?)?);
         } else {
             problems.push(WeightProblem::MissingShard { file, tensors });
         }
@@ -147,11 +149,11 @@ pub(super) fn duplicates(shards: &[Shard]) -> Vec<WeightProblem> {
     let mut problems = Vec::new();
     for shard in shards {
         for name in shard.tensors.keys() {
-            if let Some(first) = seen.insert(name, &shard.name) {
+            if let Some(first) = seen.insert(name, shard.name()) {
                 problems.push(WeightProblem::Duplicate {
                     name: name.clone(),
                     first: first.into(),
-                    second: shard.name.clone(),
+                    second: shard.name().into(),
                 });
             }
         }

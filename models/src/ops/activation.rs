@@ -1,4 +1,5 @@
-//! Which nonlinearity stands where? SwiGLU in the text model, tanh GELU in the tower's blocks, erf GELU in its mergers.
+//! Which nonlinearity stands where? SwiGLU in the text model, in the tower's blocks tanh GELU (Qwen3-VL), quick GELU (Qwen2-VL)
+//! or SwiGLU (Qwen2.5-VL), erf GELU in all mergers.
 
 use candle_core::{CpuStorage, CustomOp1, CustomOp2, Layout, Result, Shape, Tensor};
 use rayon::prelude::*;
@@ -28,6 +29,12 @@ pub(crate) fn gelu_tanh(x: &Tensor) -> Result<Tensor> {
 /// GELU itself, by the error function.
 pub(crate) fn gelu_erf(x: &Tensor) -> Result<Tensor> {
     x.gelu_erf()
+}
+
+/// `x * sigmoid(1.702 x)`, composed: only the tower of Qwen2-VL has it.
+pub(crate) fn gelu_quick(x: &Tensor) -> Result<Tensor> {
+    let gate = ((x * -1.702)?.exp()? + 1.0)?;
+    x / gate
 }
 
 struct SwiGlu;
@@ -104,6 +111,16 @@ mod tests {
         let erf = gelu_erf(&x).unwrap().to_vec1::<f32>().unwrap();
         assert!((erf[500] - 0.841_344_7).abs() < 1e-6 && (erf[350] + 0.154_268_77).abs() < 1e-6);
         assert!(apart(&gelu_tanh(&x).unwrap(), &gelu_erf(&x).unwrap()) > 1e-4);
+    }
+
+    #[test]
+    fn quick_gelu_equals_f64() {
+        let x = line();
+        let quick = gelu_quick(&x).unwrap().to_vec1::<f32>().unwrap();
+        for (value, quick) in x.to_vec1::<f32>().unwrap().iter().zip(quick) {
+            let exact = f64::from(*value) / (1.0 + (-1.702 * f64::from(*value)).exp());
+            assert!((exact - f64::from(quick)).abs() < 1e-6);
+        }
     }
 
     #[test]

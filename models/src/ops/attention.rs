@@ -1,6 +1,6 @@
 //! Who attends to whom, in bounded memory?
 
-use candle_core::{Result, Tensor};
+use candle_core::{DType, Result, Tensor};
 
 use super::softmax::softmax;
 
@@ -14,6 +14,7 @@ const QUERIES: usize = 128;
 ///
 /// Head h reads key head h / (heads / kv_heads). With `causal` the queries are the last `n` of the `total` places and see
 /// no later place, whatever their rotary positions say. Queries go in blocks, so no `[n, total]` buffer of all heads arises.
+/// Products are taken in the type of `k` and `v`; weights and result are f32.
 pub(crate) fn attention(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool) -> Result<Tensor> {
     blocked(q, k, v, causal, SCORE_BYTES)
 }
@@ -26,7 +27,7 @@ fn blocked(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, bytes: usize) -> Re
     let before = total - n.min(total);
     let step = (bytes / 4 / (heads * total).max(1)).clamp(1, QUERIES);
     let keys = k.transpose(1, 2)?;
-    let q = q.reshape((kv_heads, group, n, d))?;
+    let q = q.to_dtype(k.dtype())?.reshape((kv_heads, group, n, d))?;
     let mut blocks = Vec::with_capacity(n.div_ceil(step));
     for start in (0..n).step_by(step) {
         let len = step.min(n - start);
@@ -35,12 +36,17 @@ fn blocked(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, bytes: usize) -> Re
         let block = q
             .narrow(2, start, len)?
             .reshape((kv_heads, group * len, d))?;
-        let scores = block.matmul(&keys.narrow(2, 0, seen)?)?;
+        let scores = block
+            .matmul(&keys.narrow(2, 0, seen)?)?
+            .to_dtype(DType::F32)?;
         let scores = scores.reshape((heads, len, seen))?;
         let visible = causal.then_some(before + start + 1);
         let weights = softmax(scores, scale, visible)?;
         let weights = weights.reshape((kv_heads, group * len, seen))?;
-        let out = weights.matmul(&v.narrow(1, 0, seen)?)?;
+        let out = weights
+            .to_dtype(v.dtype())?
+            .matmul(&v.narrow(1, 0, seen)?)?;
+        let out = out.to_dtype(DType::F32)?;
         blocks.push(out.reshape((heads, len, d))?.transpose(0, 1)?);
     }
     Tensor::cat(&blocks, 0)?.reshape((n, heads * d))
@@ -107,6 +113,25 @@ mod tests {
                     assert!((f64::from(*a) - b).abs() < 2e-6);
                 }
             }
+        }
+    }
+
+    /// bf16 keys and values: products in bf16, softmax in f32; within the rounding of the three bf16 products.
+    #[test]
+    fn narrow_keys_and_values_stay_near_f64() {
+        let (q, k, v) = (
+            wave((6, 9, 4), 0.7),
+            wave((2, 14, 4), 0.31),
+            wave((2, 14, 4), 1.9),
+        );
+        let narrow = |t: &Tensor| t.to_dtype(DType::BF16).unwrap();
+        let wide = |t: &Tensor| narrow(t).to_dtype(DType::F32).unwrap();
+        let got = blocked(&q, &narrow(&k), &narrow(&v), true, 1 << 20).unwrap();
+        assert_eq!(got.dtype(), DType::F32);
+        let exact = reference(&wide(&q), &wide(&k), &wide(&v), true);
+        let got = got.flatten_all().unwrap().to_vec1::<f32>().unwrap();
+        for (a, b) in got.iter().zip(&exact) {
+            assert!((f64::from(*a) - b).abs() < 0.03, "{a} {b}");
         }
     }
 }

@@ -10,25 +10,12 @@ mod norm;
 mod rotary;
 mod softmax;
 
-use candle_core::{CpuStorage, DType, Error, Layout, Result, Tensor};
+use candle_core::{CpuStorage, Error, Layout, Result};
 
-pub(crate) use activation::{gelu_erf, gelu_tanh, swiglu};
+pub(crate) use activation::{gelu_erf, gelu_quick, gelu_tanh, swiglu};
 pub(crate) use attention::attention;
 pub(crate) use norm::{LayerNorm, RmsNorm};
 pub(crate) use rotary::rotate_heads;
-
-use crate::checkpoint::Linear;
-
-impl Linear {
-    /// `[n, in]` to `[n, out]`. A bf16 weight is widened here, for the length of this product.
-    pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        let y = x.matmul(&self.weight.to_dtype(DType::F32)?.t()?)?;
-        match &self.bias {
-            Some(bias) => y.broadcast_add(bias),
-            None => Ok(y),
-        }
-    }
-}
 
 /// The values of a contiguous f32 tensor.
 fn values<'a>(storage: &'a CpuStorage, layout: &Layout) -> Result<&'a [f32]> {

@@ -39,10 +39,13 @@ pub(super) fn encode(
     tokenizer: &Tokenizer,
     text: &str,
     special: &[Found],
-    image: u32,
+    image: Option<u32>,
     picture_tokens: &[usize],
 ) -> Result<Encoded, PromptError> {
-    let found = special.iter().filter(|token| token.id == image).count();
+    let found = special
+        .iter()
+        .filter(|token| Some(token.id) == image)
+        .count();
     if found != picture_tokens.len() {
         return Err(PromptError::PictureCount {
             found,
@@ -61,7 +64,7 @@ pub(super) fn encode(
         plain(tokenizer, &mut encoded, at..token.bytes.start)?;
         at = token.bytes.end;
         let mut repeat = 1;
-        if token.id == image {
+        if Some(token.id) == image {
             let index = encoded.pictures.len();
             repeat = counts.next().copied().unwrap_or(0);
             if repeat == 0 {

@@ -20,7 +20,7 @@ pub struct Prompter {
     template: ChatTemplate,
     added: AddedTokens,
     named: Map<String, Value>,
-    image: u32,
+    image: Option<u32>,
     message_start: Option<u32>,
 }
 
@@ -78,15 +78,15 @@ impl Prompter {
             .map_err(PromptError::tokenizer)?;
         tokenizer.set_encode_special_tokens(true);
         let added = AddedTokens::new(&tokenizer);
-        let image = tokenizer
-            .token_to_id(&tokens.image)
-            .filter(|_| added.special.contains(&tokens.image));
-        let image = image.ok_or_else(|| {
-            PromptError::tokenizer(format!(
-                "special token {:?}: found none, expected one",
-                tokens.image
-            ))
-        })?;
+        let image = |token: &String| {
+            let id = tokenizer
+                .token_to_id(token)
+                .filter(|_| added.special.contains(token));
+            id.ok_or_else(|| {
+                PromptError::tokenizer(format!("special token {token:?}: found none, expected one"))
+            })
+        };
+        let image = tokens.image.as_ref().map(image).transpose()?;
         let named = tokens.named.iter();
         let mut prompter = Self {
             tokenizer,
@@ -166,8 +166,8 @@ impl Prompter {
         self.message_start
     }
 
-    /// Id of the picture placeholder.
-    pub fn image_id(&self) -> u32 {
+    /// Id of the picture placeholder; `None` for a model that cannot see.
+    pub fn image_id(&self) -> Option<u32> {
         self.image
     }
 
@@ -177,8 +177,21 @@ impl Prompter {
     /// [`PromptError::NoMessageStart`]; [`PromptError::NotShown`] when the template shows nothing of `text`; what
     /// [`Prompter::render`] gives.
     pub fn user_block(&self, text: &str) -> Result<Vec<u32>, PromptError> {
+        self.user_message(text, false)
+    }
+
+    /// As [`user_block`](Self::user_block), followed by the opening of the answer.
+    ///
+    /// # Errors
+    /// Those of [`user_block`](Self::user_block).
+    pub fn user_request(&self, text: &str) -> Result<Vec<u32>, PromptError> {
+        self.user_message(text, true)
+    }
+
+    fn user_message(&self, text: &str, answer: bool) -> Result<Vec<u32>, PromptError> {
         let rendering = self.render(&Chat {
             messages: vec![json!({"role": "user", "content": text})],
+            add_generation_prompt: answer,
             ..Chat::default()
         })?;
         let pointer = "/messages/0/content";

@@ -11,8 +11,8 @@ use super::error::PromptError;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SpecialTokens {
-    /// The placeholder that stands for one picture.
-    pub image: String,
+    /// The placeholder that stands for one picture; `None` for a model that cannot see.
+    pub image: Option<String>,
     /// Every `*_token` of the configuration by name (`bos_token`, `eos_token`, ...): template variables.
     pub named: Vec<(String, String)>,
 }
@@ -21,7 +21,7 @@ impl Default for SpecialTokens {
     /// The placeholder of the Qwen-VL family, no named tokens.
     fn default() -> Self {
         Self {
-            image: "<|image_pad|>".to_owned(),
+            image: Some("<|image_pad|>".to_owned()),
             named: Vec::new(),
         }
     }
@@ -40,12 +40,21 @@ impl SpecialTokens {
             let content = value.as_str().or_else(|| value.get("content")?.as_str());
             if let (true, Some(content)) = (name.ends_with("_token"), content) {
                 if name == "image_token" {
-                    tokens.image = content.to_owned();
+                    tokens.image = Some(content.to_owned());
                 }
                 tokens.named.push((name.clone(), content.to_owned()));
             }
         }
         Ok(tokens)
+    }
+}
+
+impl SpecialTokens {
+    /// The same for a model that cannot see: no token stands for a picture.
+    #[must_use]
+    pub fn without_pictures(mut self) -> Self {
+        self.image = None;
+        self
     }
 }
 

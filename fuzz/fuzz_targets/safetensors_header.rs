@@ -1,0 +1,7 @@
+#![no_main]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "../src/models/safetensors_header.rs"]
+mod body;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| body::safetensors_header(data));

@@ -1,0 +1,106 @@
+//! What happens to each token in one layer?
+
+use candle_core::{DType, Tensor};
+
+use super::config::TextConfig;
+use super::mlp::FeedForward;
+use crate::ModelError;
+use crate::checkpoint::Weights;
+use crate::linear::Linear;
+use crate::ops::{RmsNorm, attention, rotate_heads};
+
+#[derive(Debug)]
+pub(super) struct Layer {
+    input_norm: RmsNorm,
+    query: Linear,
+    key: Linear,
+    value: Linear,
+    output: Linear,
+    /// Norms of queries and keys within each head.
+    head_norms: Option<(RmsNorm, RmsNorm)>,
+    mlp_norm: RmsNorm,
+    mlp: FeedForward,
+    heads: usize,
+    kv_heads: usize,
+    head_dim: usize,
+    /// The type of keys and values.
+    cache: DType,
+}
+
+impl Layer {
+    pub(super) fn load(
+        config: &TextConfig,
+        weights: &mut Weights,
+        layer: usize,
+        name: &str,
+    ) -> Result<Self, ModelError> {
+        let (hidden, head_dim, eps) = (config.hidden, config.head_dim, config.eps);
+        let (queries, keys) = (config.heads * head_dim, config.kv_heads * head_dim);
+        let attn = |part: &str| format!("{name}.self_attn.{part}");
+        let biases = config.biases;
+        Ok(Self {
+            input_norm: norm(weights, &format!("{name}.input_layernorm"), hidden, eps)?,
+            query: weights.linear(&attn("q_proj"), hidden, queries, biases.qkv)?,
+            key: weights.linear(&attn("k_proj"), hidden, keys, biases.qkv)?,
+            value: weights.linear(&attn("v_proj"), hidden, keys, biases.qkv)?,
+            output: weights.linear(&attn("o_proj"), queries, hidden, biases.output)?,
+            head_norms: match config.head_norms {
+                false => None,
+                true => Some((
+                    norm(weights, &attn("q_norm"), head_dim, eps)?,
+                    norm(weights, &attn("k_norm"), head_dim, eps)?,
+                )),
+            },
+            mlp_norm: norm(
+                weights,
+                &format!("{name}.post_attention_layernorm"),
+                hidden,
+                eps,
+            )?,
+            mlp: FeedForward::load(config, weights, layer, &format!("{name}.mlp"))?,
+            heads: config.heads,
+            kv_heads: config.kv_heads,
+            head_dim,
+            cache: weights.cache_dtype(),
+        })
+    }
+
+    /// `joined` puts the cached keys and values before the new ones.
+    pub(super) fn forward(
+        &self,
+        x: &Tensor,
+        (cos, sin): (&Tensor, &Tensor),
+        joined: impl FnOnce(&(Tensor, Tensor)) -> Result<(Tensor, Tensor), ModelError>,
+    ) -> Result<(Tensor, (Tensor, Tensor)), ModelError> {
+        let n = x.dim(0)?;
+        let normed = self.input_norm.forward(x)?;
+        let split = |t: Tensor, heads| t.reshape((n, heads, self.head_dim));
+        let query = split(self.query.forward(&normed)?, self.heads)?;
+        let key = split(self.key.forward(&normed)?, self.kv_heads)?;
+        let value = split(self.value.forward(&normed)?, self.kv_heads)?;
+        // Norm within each head, then rotate.
+        let (query, key) = match &self.head_norms {
+            Some((queries, keys)) => (queries.forward(&query)?, keys.forward(&key)?),
+            None => (query, key),
+        };
+        let query = rotate_heads(&query, cos, sin)?;
+        let key = rotate_heads(&key, cos, sin)?;
+        let value = value.transpose(0, 1)?.contiguous()?;
+        let new = (key.to_dtype(self.cache)?, value.to_dtype(self.cache)?);
+        let (keys, values) = joined(&new)?;
+        let attended = attention(&query, &keys, &values, true)?;
+        let x = (x + self.output.forward(&attended)?)?;
+        let normed = self.mlp_norm.forward(&x)?;
+        Ok(((x + self.mlp.forward(&normed)?)?, new))
+    }
+}
+
+pub(super) fn norm(
+    weights: &mut Weights,
+    name: &str,
+    width: usize,
+    eps: f64,
+) -> Result<RmsNorm, ModelError> {
+    let weight = weights.vector(&format!("{name}.weight"), width)?;
+    Ok(RmsNorm { weight, eps })
+}

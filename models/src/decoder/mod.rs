@@ -1,0 +1,166 @@
+//! How do embedded tokens become hidden states?
+//!
+//! One decoder for every family: pre-norm layers of grouped-query attention and a gated MLP or experts. What differs
+//! (biases, norms within heads, rotary axes, experts) stands in [`TextConfig`].
+
+mod config;
+mod experts;
+mod layer;
+mod mlp;
+mod rope;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use candle_core::{DType, Tensor};
+
+pub(crate) use config::{Biases, TextConfig, TextStyle};
+pub(crate) use mlp::Mlp;
+pub(crate) use rope::{RopeStyle, inverse_frequencies, tables};
+
+use crate::checkpoint::Weights;
+use crate::head::Table;
+use crate::ops::RmsNorm;
+use crate::{Control, KvCache, ModelError, Positions};
+use layer::{Layer, norm};
+use rope::Rope;
+
+/// The text model without its head.
+#[derive(Debug)]
+pub(crate) struct TextModel {
+    pub(crate) embeddings: Table,
+    layers: Vec<Layer>,
+    norm: RmsNorm,
+    rope: Rope,
+    pushed: AtomicU64,
+}
+
+/// What a chunk brings besides its embedded tokens.
+pub(crate) struct Chunk<'a> {
+    /// Positions of the whole context; the chunk stands right behind the cache.
+    pub(crate) positions: &'a Positions,
+    /// Rows `[n, hidden]` to add to the output of layer k, zero at text tokens. Empty without pictures.
+    pub(crate) deepstack: Vec<Tensor>,
+}
+
+/// Hidden states `[n, hidden]` before the final norm and the new keys and values of every layer.
+pub(crate) struct Pushed {
+    pub(crate) hidden: Tensor,
+    pub(crate) keys_values: Vec<(Tensor, Tensor)>,
+}
+
+impl TextModel {
+    pub(crate) fn load(
+        config: &TextConfig,
+        weights: &mut Weights,
+        prefix: &str,
+    ) -> Result<Self, ModelError> {
+        let embeddings = weights.table(
+            &format!("{prefix}embed_tokens.weight"),
+            config.vocab,
+            config.hidden,
+        )?;
+        let layers = (0..config.layers)
+            .map(|i| Layer::load(config, weights, i, &format!("{prefix}layers.{i}")))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            embeddings,
+            layers,
+            norm: norm(weights, &format!("{prefix}norm"), config.hidden, config.eps)?,
+            rope: config.rope.clone(),
+            pushed: AtomicU64::new(0),
+        })
+    }
+
+    /// Tokens that have gone through [`forward`](Self::forward).
+    pub(crate) fn pushed(&self) -> u64 {
+        self.pushed.load(Ordering::Relaxed)
+    }
+
+    /// Runs `x` `[n, hidden]`, the tokens right behind `cache`, through all layers. `trace` gets the state entering each
+    /// layer and the final norm.
+    pub(crate) fn forward(
+        &self,
+        x: Tensor,
+        chunk: &Chunk,
+        cache: &KvCache,
+        ctl: &Control,
+        mut trace: Option<&mut Vec<Tensor>>,
+    ) -> Result<Pushed, ModelError> {
+        let n = x.dim(0)?;
+        self.pushed.fetch_add(n as u64, Ordering::Relaxed);
+        ctl.count(n);
+        let (cos, sin) = self.rotary(chunk.positions, cache.len(), &x)?;
+        let mut hidden = x;
+        let mut keys_values = Vec::with_capacity(self.layers.len());
+        for (i, layer) in self.layers.iter().enumerate() {
+            ctl.check()?;
+            if let Some(trace) = trace.as_deref_mut() {
+                trace.push(hidden.clone());
+            }
+            let (out, pair) = layer.forward(&hidden, (&cos, &sin), |new| cache.joined(i, new))?;
+            hidden = match chunk.deepstack.get(i) {
+                Some(features) => (out + features)?,
+                None => out,
+            };
+            keys_values.push(pair);
+        }
+        if let Some(trace) = trace {
+            trace.push(hidden.clone());
+        }
+        Ok(Pushed {
+            hidden,
+            keys_values,
+        })
+    }
+
+    /// The final norm.
+    pub(crate) fn finish(&self, hidden: &Tensor) -> Result<Tensor, ModelError> {
+        Ok(self.norm.forward(hidden)?)
+    }
+
+    /// Half-width cosine and sine tables `[n, head_dim / 2]` for the tokens from `start`.
+    fn rotary(
+        &self,
+        positions: &Positions,
+        start: usize,
+        x: &Tensor,
+    ) -> Result<(Tensor, Tensor), ModelError> {
+        let n = x.dim(0)?;
+        let Rope { axes, frequencies } = &self.rope;
+        let mut angles = Vec::with_capacity(n * axes.len());
+        for token in start..start + n {
+            for (axis, frequency) in axes.iter().zip(frequencies) {
+                let position = positions.axes.get(*axis).and_then(|axis| axis.get(token));
+                let Some(position) = position else {
+                    return Err(ModelError::Range {
+                        what: "positions",
+                        found: format!("{} positions", positions.len()),
+                        expected: format!("at least {}", start + n),
+                    });
+                };
+                angles.push(*position as f32 * frequency);
+            }
+        }
+        tables(&angles, axes.len(), x.device())
+    }
+
+    /// Rows of the embedding table, `[ids, hidden]`.
+    pub(crate) fn embed(
+        &self,
+        ids: &[u32],
+        device: &candle_core::Device,
+    ) -> Result<Tensor, ModelError> {
+        let width = self.embeddings.width;
+        let mut rows = Vec::with_capacity(ids.len() * width);
+        for (token, &id) in ids.iter().enumerate() {
+            if !self.embeddings.push_row(id as usize, &mut rows) {
+                return Err(ModelError::Prompt {
+                    token,
+                    found: format!("id {id}"),
+                    expected: "an id of the vocabulary".into(),
+                });
+            }
+        }
+        Ok(Tensor::from_vec(rows, (ids.len(), width), device)?.to_dtype(DType::F32)?)
+    }
+}

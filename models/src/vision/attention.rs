@@ -1,0 +1,65 @@
+//! Which patches attend to which?
+
+use candle_core::Tensor;
+
+use super::TowerShape;
+use crate::ModelError;
+use crate::checkpoint::Weights;
+use crate::linear::Linear;
+use crate::ops::{attention, rotate_heads};
+
+/// Attention over all patches of a picture or, window by window, over stretches of them.
+#[derive(Debug)]
+pub(crate) struct Attention {
+    qkv: Linear,
+    proj: Linear,
+    heads: usize,
+}
+
+impl Attention {
+    pub(crate) fn load(
+        shape: &TowerShape,
+        weights: &mut Weights,
+        name: &str,
+    ) -> Result<Self, ModelError> {
+        let hidden = shape.hidden;
+        Ok(Self {
+            qkv: weights.linear(&format!("{name}.qkv"), hidden, 3 * hidden, true)?,
+            proj: weights.linear(&format!("{name}.proj"), hidden, hidden, true)?,
+            heads: shape.heads,
+        })
+    }
+
+    /// `x` is `[n, hidden]`. `stretches` are lengths that add up to n; patches see their own stretch only. Empty: one stretch.
+    pub(crate) fn forward(
+        &self,
+        x: &Tensor,
+        (cos, sin): (&Tensor, &Tensor),
+        stretches: &[usize],
+    ) -> Result<Tensor, ModelError> {
+        let (n, hidden) = x.dims2()?;
+        let qkv = self.qkv.forward(x)?;
+        let part = |i: usize| -> candle_core::Result<Tensor> {
+            let heads = (n, self.heads, hidden / self.heads.max(1));
+            qkv.narrow(1, i * hidden, hidden)?
+                .contiguous()?
+                .reshape(heads)
+        };
+        let query = rotate_heads(&part(0)?, cos, sin)?;
+        let key = rotate_heads(&part(1)?, cos, sin)?;
+        let value = part(2)?.transpose(0, 1)?.contiguous()?;
+        let attended = if stretches.len() < 2 {
+            attention(&query, &key, &value, false)?
+        } else {
+            let mut start = 0;
+            let mut outputs = Vec::with_capacity(stretches.len());
+            for &len in stretches {
+                let own = |t: &Tensor| t.narrow(1, start, len)?.contiguous();
+                outputs.push(attention(&own(&query)?, &own(&key)?, &own(&value)?, false)?);
+                start += len;
+            }
+            Tensor::cat(&outputs, 0)?
+        };
+        Ok(self.proj.forward(&attended)?)
+    }
+}
