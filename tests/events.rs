@@ -155,6 +155,16 @@ fn pre_answer_stands_before_the_last_message_without_calls_or_at_the_end() {
         shape(&of(steps(), Trigger::PreAnswer, true)),
         [(6, vec![0, 1], None)]
     );
+    // An answer that a question follows has been given; the next one is still to come.
+    let mut asked = steps();
+    asked.push(vec![
+        json!({"role": "assistant", "content": "It is 4.", "reasoning_content": "so"}),
+    ]);
+    asked.push(vec![user()]);
+    assert_eq!(
+        shape(&of(asked, Trigger::PreAnswer, true)),
+        [(8, vec![0, 1, 2], None)]
+    );
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub enum Trigger {
     Model,
     /// After every Nth assistant turn with a call.
     Fixed(usize),
-    /// Before the last assistant message where it has no calls, else at the end.
+    /// Before the answer that the run ends with, else at the end.
     PreAnswer,
 }
 
@@ -142,20 +142,11 @@ fn fixed(run: &Trajectory, every: usize) -> Vec<usize> {
     out
 }
 
-/// Before the last assistant message without calls, else at the end. One that the model itself goes on from (a plan, a remark) answers nobody.
+/// Before the answer that the run ends with, else at the end: behind a question, the answer is still to come.
 fn pre_answer(run: &Trajectory) -> usize {
-    let is_assistant = |index: usize| {
-        run.messages
-            .get(index)
-            .is_some_and(|m| m.role == Role::Assistant)
-    };
-    let answer = |(index, m): &(usize, &Message)| {
-        m.role == Role::Assistant && m.calls.is_empty() && !is_assistant(index + 1)
-    };
-    let mut answers = run.messages.iter().enumerate().filter(answer);
-    answers
-        .next_back()
-        .map_or(run.messages.len(), |(index, _)| index)
+    let answer = |m: &&Message| m.role == Role::Assistant && m.calls.is_empty();
+    let given = run.messages.last().filter(answer);
+    run.messages.len() - usize::from(given.is_some())
 }
 
 fn marked(run: &Trajectory, range: Range<usize>) -> bool {
