@@ -194,3 +194,48 @@ impl Engine {
         })
     }
 }
+
+#[cfg(all(test, feature = "embedded-model"))]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::trajectory::PictureSource;
+
+    /// A 64 by 64 bitmap, grey but for `pixel`.
+    fn bitmap(pixel: u8) -> Picture {
+        const SIDE: u32 = 64;
+        let mut bytes = b"BM".to_vec();
+        for word in [
+            54 + 3 * SIDE * SIDE,
+            0,
+            54,
+            40,
+            SIDE,
+            SIDE,
+            1 | 24 << 16,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
+        ] {
+            bytes.extend(word.to_le_bytes());
+        }
+        bytes.resize(54 + 3 * (SIDE * SIDE) as usize, 128);
+        bytes[54 + 3 * 777] = pixel;
+        Picture {
+            source: PictureSource::Bytes(bytes.into()),
+            pointer: "picture in memory".into(),
+        }
+    }
+
+    #[test]
+    fn one_pixel_makes_another_key() {
+        let engine = Engine::board().unwrap();
+        let root = PictureRoot::new(".");
+        let key = |pixel| engine.ready(&root, &bitmap(pixel)).unwrap().key;
+        assert_eq!(key(128), key(128));
+        assert_ne!(key(128), key(129));
+    }
+}
