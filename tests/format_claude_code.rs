@@ -62,7 +62,8 @@ fn closed_turns_are_pruned_line_by_line() {
         let (before, after) = (lines(&text), lines(&pruned.after));
         assert_eq!(before.len(), after.len());
         for (index, (old, new)) in before.iter().zip(&after).enumerate() {
-            if index == 3 {
+            // Both answers of the closed turns; the question behind them is open.
+            if [3, 9].contains(&index) {
                 let block = &new["message"]["content"][0];
                 assert_eq!(block["type"], "text");
                 assert!(block["text"].as_str().unwrap().starts_with("Evidence"));
