@@ -13,4 +13,5 @@ mod moe;
 mod pictures;
 mod refused;
 mod replay;
+mod shards;
 mod windows;
