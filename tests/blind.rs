@@ -2,27 +2,18 @@
 #![cfg(all(feature = "cli", feature = "embedded-model"))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+#[path = "common/program.rs"]
+mod program;
 
+use std::path::PathBuf;
+
+use program::{root, spare, text};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// A Llama of two layers with random weights, in the words of llama.cpp.
 fn model() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("models/tests/golden/gguf/llama/text-f16.gguf")
-}
-
-fn spare(dir: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_spare"))
-        .args(args)
-        .current_dir(dir)
-        .output()
-        .unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
+    root("models/tests/golden/gguf/llama/text-f16.gguf")
 }
 
 /// The picture is no picture: whoever looks at it fails.
