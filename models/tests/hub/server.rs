@@ -47,11 +47,14 @@ pub struct Request {
     pub content: bool,
 }
 
+/// Files of a commit by name: content, and whether it lies in large file storage.
+type Stored = BTreeMap<String, (Vec<u8>, bool)>;
+
 #[derive(Default)]
 struct State {
     /// By `owner/name`: revisions and commits.
     revisions: BTreeMap<(String, String), String>,
-    commits: BTreeMap<(String, String), BTreeMap<String, (Vec<u8>, bool)>>,
+    commits: BTreeMap<(String, String), Stored>,
     faults: Vec<(&'static str, String, usize, Fault)>,
     log: Vec<Request>,
 }
