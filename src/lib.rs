@@ -63,6 +63,8 @@ pub mod cli;
 #[cfg(feature = "engine")]
 mod engine;
 mod error;
+#[cfg(feature = "engine")]
+pub mod eval;
 pub mod evidence;
 pub mod formats;
 pub mod plan;

@@ -8,6 +8,8 @@ mod decided;
 #[cfg(feature = "engine")]
 mod doctor;
 #[cfg(feature = "engine")]
+mod eval;
+#[cfg(feature = "engine")]
 mod explain;
 #[cfg_attr(not(feature = "engine"), allow(dead_code))]
 mod input;
@@ -58,6 +60,9 @@ enum Verb {
     /// Show every segment, its tokens shaded by divergence, its verdict, the reason and what replaces it.
     #[cfg(feature = "engine")]
     Explain(explain::Args),
+    /// Make labelled runs, and measure rules on them.
+    #[cfg(feature = "engine")]
+    Eval(eval::Args),
     /// Name every rule that a history breaks, before or after pruning.
     Check(check::Args),
     /// Bring the original back, byte for byte.
@@ -94,6 +99,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Score(args) => done(score::run(&args)),
         #[cfg(feature = "engine")]
         Verb::Explain(args) => done(explain::run(&args)),
+        #[cfg(feature = "engine")]
+        Verb::Eval(args) => done(eval::run(&args)),
         Verb::Check(args) => check::run(&args),
         Verb::Restore(args) => done(restore::run(&args)),
         #[cfg(feature = "engine")]

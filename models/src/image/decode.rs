@@ -32,6 +32,20 @@ pub fn dimensions(bytes: &[u8]) -> Result<(u32, u32), ImageError> {
     })
 }
 
+/// A picture as a png file.
+///
+/// # Errors
+/// [`ImageError::Decode`] where the encoder refuses, as for a picture without area.
+pub fn encode_png(picture: &RgbImage) -> Result<Vec<u8>, ImageError> {
+    let mut out = Cursor::new(Vec::new());
+    let written = picture.write_to(&mut out, ImageFormat::Png);
+    written.map_err(|error| ImageError::Decode {
+        format: "png",
+        reason: error.to_string(),
+    })?;
+    Ok(out.into_inner())
+}
+
 /// The RGB pixels of a png, jpeg, webp, gif or bmp file.
 ///
 /// # Errors

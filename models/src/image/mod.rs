@@ -16,7 +16,7 @@ mod smart_resize;
 mod weights;
 
 pub use ::image::RgbImage;
-pub use decode::{MAX_IMAGE_PIXELS, decode, dimensions};
+pub use decode::{MAX_IMAGE_PIXELS, decode, dimensions, encode_png};
 pub use error::ImageError;
 pub use preprocess::{Pixels, Preprocessor};
 pub use resize::resize;

@@ -1,0 +1,18 @@
+//! Which rule keeps what must not be lost, and forgets the rest? Labelled runs, the measures over them, and their report.
+//!
+//! The runs are made, not found: only who made a run knows what in it is needed, what can be read again and what is a stale guess.
+//! `text` writes ordinary language about pictures that the model cannot see, so that a reading stands in reasoning alone; `board`
+//! draws pictures that the embedded checkpoint can read again.
+
+pub mod board;
+mod label;
+mod random;
+pub mod text;
+
+pub use label::{Fact, Labelled, Labels, Mention, MentionKind, Standing, Variant};
+pub use random::Random;
+
+/// Seeds that rules are looked at and tuned on.
+pub const DEV_SEED: u64 = 20_261_130;
+/// Seeds that are measured once, when the rule stands.
+pub const TEST_SEED: u64 = 77_003_917;
