@@ -15,8 +15,8 @@ use crate::plan::{
     TextHash, Trigger,
 };
 use crate::replay::{self, PictureRoot, Plan, SIGMA_FORM};
-use crate::rules::{Decision, Paper, Rule};
-use crate::score::{EventScores, LocalScorer, ScoreOptions};
+use crate::rules::{Decision, Paper, Pass, Rule};
+use crate::score::{self, EventScores, LocalScorer, ScoreOptions};
 use crate::summary::{self, Sigma, SummaryChoice, SummaryTool};
 use crate::trajectory::{Segment, Trajectory, VisibleText, segments};
 
@@ -109,6 +109,46 @@ impl Pruned {
         let plans = self.events.iter().flat_map(|e| &e.plan.segments);
         plans.filter_map(|plan| Some((self.segments.get(plan.segment)?, plan.text.as_deref()?)))
     }
+}
+
+/// What one event is measured on.
+pub(crate) struct EventContext<'a> {
+    /// The history as it stands at the event.
+    pub run: &'a Trajectory,
+    pub segments: &'a [Segment],
+    pub event: &'a Event,
+    pub sigma: &'a str,
+}
+
+/// The contexts of an event and the numbers of the passes that `needs` names.
+pub(crate) fn measure(
+    engine: &Engine,
+    scorer: &mut LocalScorer,
+    context: &EventContext<'_>,
+    needs: &[Pass],
+    options: ScoreOptions,
+    root: &PictureRoot,
+    control: &Control,
+) -> Result<(Plan, EventScores), Error> {
+    let EventContext {
+        run,
+        segments,
+        event,
+        sigma,
+    } = *context;
+    let view = engine.view(run, event.at)?;
+    let pictures = scorer.pictures(&view, event.at, root)?;
+    let prompter = &engine.prompter;
+    let replay = replay::build(prompter, &view, event, segments, sigma, &pictures)?;
+    let mut scores = scorer.score(&replay, options, control)?;
+    let stays = plan::staying_text(run, event, segments);
+    score::locate(&mut scores, segments, sigma, &stays);
+    if needs.contains(&Pass::Bare) && !scores.segments.is_empty() {
+        let bare = replay::build_bare(prompter, &view, event, segments, &pictures, &replay)?;
+        let values = score::values_of(sigma);
+        scorer.score_bare(&bare, &values, segments, &mut scores, control)?;
+    }
+    Ok((replay, scores))
 }
 
 /// Prunes runs with one engine and one set of options. Cheap to clone and to share.
@@ -240,16 +280,21 @@ impl Pruner {
             out.skipped = Some(no_summary());
             return Ok(out);
         };
-        let pictures = scorer.pictures(&view, out.event.at, root)?;
-        let replay = replay::build(
-            &self.engine.prompter,
-            &view,
-            &out.event,
-            &so_far.segments,
-            &sigma.text,
-            &pictures,
+        let (replay, scores) = measure(
+            &self.engine,
+            scorer,
+            &EventContext {
+                run,
+                segments: &so_far.segments,
+                event: &out.event,
+                sigma: &sigma.text,
+            },
+            options.rule.needs(),
+            options.score,
+            root,
+            control,
         )?;
-        out.scores = scorer.score(&replay, options.score, control)?;
+        out.scores = scores;
         out.decisions = options.rule.decide(&out.scores);
         let failed = RefCell::new(None);
         let write = |source: &Source<'_>| match evidence::generate(&self.engine, source, control) {

@@ -87,21 +87,29 @@ impl KvCache {
         Ok(())
     }
 
-    /// Keys and values of one layer, the cached ones followed by `new`: `[kv_heads, len + new, head_dim]`.
+    /// Keys and values of one layer, the first `len` cached ones followed by `new`: `[kv_heads, len + new, head_dim]`.
     pub(crate) fn joined(
         &self,
         layer: usize,
+        len: usize,
         new: &(Tensor, Tensor),
     ) -> Result<(Tensor, Tensor), ModelError> {
-        if self.blocks.is_empty() {
+        let (mut keys, mut values) = (Vec::new(), Vec::new());
+        let mut left = len.min(self.len);
+        let held = self.blocks.iter().filter_map(|b| b.layers.get(layer));
+        for (k, v) in held {
+            let part = left.min(k.dim(1)?);
+            if part > 0 {
+                keys.push(k.narrow(1, 0, part)?);
+                values.push(v.narrow(1, 0, part)?);
+            }
+            left -= part;
+        }
+        if keys.is_empty() {
             return Ok(new.clone());
         }
-        let pairs = self
-            .blocks
-            .iter()
-            .filter_map(|block| block.layers.get(layer))
-            .chain([new]);
-        let (keys, values): (Vec<&Tensor>, Vec<&Tensor>) = pairs.map(|(k, v)| (k, v)).unzip();
+        keys.push(new.0.clone());
+        values.push(new.1.clone());
         Ok((Tensor::cat(&keys, 1)?, Tensor::cat(&values, 1)?))
     }
 
@@ -152,12 +160,22 @@ impl KvCache {
 
     /// An error unless this cache was filled by `owner` with the beginning of `prompt`.
     pub(crate) fn check(&self, owner: u64, prompt: &PreparedPrompt) -> Result<(), ModelError> {
+        self.check_beginning(owner, prompt, self.len)
+    }
+
+    /// An error unless the first `len` tokens of this cache were pushed by `owner` and begin `prompt`.
+    pub(crate) fn check_beginning(
+        &self,
+        owner: u64,
+        prompt: &PreparedPrompt,
+        len: usize,
+    ) -> Result<(), ModelError> {
         let refuse = |token, found: String, expected: String| ModelError::Cache {
             token,
             found,
             expected,
         };
-        if self.len == 0 {
+        if self.len == 0 || len == 0 {
             return Ok(());
         }
         if self.owner != owner {
@@ -167,14 +185,18 @@ impl KvCache {
                 "a cache of this model".into(),
             ));
         }
-        for (token, held) in self.ids.iter().enumerate() {
+        for (token, held) in self.ids.iter().take(len).enumerate() {
             let wanted = prompt.ids().get(token);
             if wanted != Some(held) {
                 let wanted = wanted.map_or("the end of the prompt".into(), |id| format!("id {id}"));
                 return Err(refuse(token, format!("id {held}"), wanted));
             }
         }
-        for (i, (tokens, key)) in self.pictures.iter().enumerate() {
+        let pictures = self
+            .pictures
+            .iter()
+            .filter(|(tokens, _)| tokens.start < len);
+        for (i, (tokens, key)) in pictures.enumerate() {
             let picture = prompt.pictures().get(i);
             if !picture.is_some_and(|p| {
                 p.tokens.start == tokens.start && p.tokens.len() == tokens.len() && p.key == *key

@@ -47,6 +47,7 @@ fn holds(cache: &KvCache, shadow: &[u32]) {
         let (keys, values) = cache
             .joined(
                 layer,
+                cache.len(),
                 &(rows(&next, layer, false), rows(&next, layer, true)),
             )
             .unwrap();

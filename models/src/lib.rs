@@ -65,7 +65,9 @@ pub use error::ModelError;
 pub use families::Family;
 pub use head::HeadWeight;
 pub use memory::available_memory;
-pub use model::{Description, Features, HiddenRows, Model, load, load_from_bytes};
+pub use model::{
+    BATCH_TOKENS, Branch, Description, Features, HiddenRows, Model, load, load_from_bytes,
+};
 pub use positions::Positions;
 pub use prepared::{PictureSpan, PreparedPrompt};
 

@@ -20,6 +20,26 @@ pub(crate) struct Args {
 enum What {
     /// Write labelled runs: the same bytes from the same seed everywhere.
     Runs(RunsArgs),
+    /// Replay labelled runs under all of their summaries: one JSON object a run and summary, every pass.
+    Score(ScoreArgs),
+}
+
+#[derive(clap::Args)]
+struct ScoreArgs {
+    /// Labelled runs.
+    runs: PathBuf,
+    /// `board`, a checkpoint folder or a GGUF file.
+    #[arg(long, default_value = "board")]
+    model: String,
+    /// Weights in memory.
+    #[arg(long, default_value = "auto")]
+    dtype: crate::WeightDtype,
+    /// Read pictures as the text `[image]`.
+    #[arg(long)]
+    blind: bool,
+    /// Where the numbers go; lines that are there are kept, so that an interrupted measurement goes on.
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
 }
 
 #[derive(clap::Args)]
@@ -63,6 +83,7 @@ enum Words {
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     match &args.what {
         What::Runs(args) => runs(args),
+        What::Score(args) => score(args),
     }
 }
 
@@ -91,6 +112,54 @@ fn runs(args: &RunsArgs) -> Result<(), Error> {
         }
     }
     write(&args.output.join("runs.jsonl"), lines.as_bytes())
+}
+
+fn score(args: &ScoreArgs) -> Result<(), Error> {
+    use std::io::{BufRead, Write};
+    let io = |path: &Path, action| {
+        let path = path.to_owned();
+        move |source| Error::Io {
+            path,
+            action,
+            source,
+        }
+    };
+    let engine = super::options::load(&args.model, None, args.dtype, crate::DeviceChoice::Auto)?;
+    let engine = if args.blind {
+        engine.with_placeholders()
+    } else {
+        engine
+    };
+    let engine = std::sync::Arc::new(engine);
+    let root = crate::replay::PictureRoot::new(args.runs.parent().unwrap_or(Path::new(".")));
+    let text = fs::read_to_string(&args.runs).map_err(io(&args.runs, "reading"))?;
+    let mut done = std::collections::HashSet::new();
+    if let Ok(file) = fs::File::open(&args.output) {
+        for line in std::io::BufReader::new(file).lines().map_while(Result::ok) {
+            if let Ok(m) = serde_json::from_str::<crate::eval::Measured>(&line) {
+                done.insert((m.id, m.variant));
+            }
+        }
+    }
+    let mut out = fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(&args.output)
+        .map_err(io(&args.output, "writing"))?;
+    for line in text.lines().filter(|l| !l.trim().is_empty()) {
+        let subject = crate::eval::Subject::read(crate::formats::parse(line)?)?;
+        let mut scorer = crate::score::LocalScorer::new(std::sync::Arc::clone(&engine));
+        for variant in 0..subject.labels.variants.len() {
+            if done.contains(&(subject.id().to_owned(), variant)) {
+                continue;
+            }
+            if let Some(measured) = subject.measure(&engine, &mut scorer, variant, &root)? {
+                writeln!(out, "{}", serde_json::json!(measured))
+                    .map_err(io(&args.output, "writing"))?;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {

@@ -6,10 +6,12 @@
 
 pub mod board;
 mod label;
+mod measure;
 mod random;
 pub mod text;
 
 pub use label::{Fact, Labelled, Labels, Mention, MentionKind, Standing, Variant};
+pub use measure::{Measured, Subject};
 pub use random::Random;
 
 /// Seeds that rules are looked at and tuned on.

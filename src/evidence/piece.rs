@@ -84,6 +84,14 @@ pub(super) fn pieces(text: &str, atoms: &[Atom]) -> Pieces {
     out
 }
 
+/// The byte ranges of the sentences of `text`, whose atoms are `atoms`; none cuts one.
+pub(crate) fn sentences(text: &str, atoms: &[Atom]) -> Vec<Range<usize>> {
+    let Pieces { all, sentences } = pieces(text, atoms);
+    let ends = sentences.iter().filter_map(|s| all.get(s.clone()));
+    ends.filter_map(|pieces| Some(pieces.first()?.start..pieces.last()?.end))
+        .collect()
+}
+
 fn close(out: &mut Pieces, first: &mut usize) {
     if *first < out.all.len() {
         out.sentences.push(*first..out.all.len());

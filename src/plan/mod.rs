@@ -16,3 +16,4 @@ pub use receipt::{
 };
 pub use restore::{RestoreError, restore};
 pub use survival::Survival;
+pub(crate) use survival::staying_text;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::event::Event;
 use super::space::box_space;
 use crate::evidence::{is_evidence, own_words, unescape};
 use crate::trajectory::{
@@ -42,6 +43,13 @@ pub(super) fn only_in_reasoning(
         }
     }
     out
+}
+
+/// Everything that stays whatever an event decides, but its summary.
+pub(crate) fn staying_text(run: &Trajectory, event: &Event, segments: &[Segment]) -> String {
+    let candidates = event.candidates.iter().filter_map(|c| segments.get(*c));
+    let open: Vec<&Segment> = candidates.filter(|s| s.frozen.is_none()).collect();
+    other_texts(run, event.at, &open).join("\n\0\n")
 }
 
 /// Every text of the first `at` messages but those of the segments `apart`.

@@ -1,8 +1,10 @@
 //! Which contexts does the model have to see? One trunk and one branch a candidate, as token ids: a value that can be printed, stored and tested alone.
 
+mod bare;
 mod build;
 mod pictures;
 
+pub use bare::{BarePlan, Sentence, build_bare};
 pub use build::build;
 pub(crate) use build::trunk_ids;
 pub use pictures::PictureRoot;

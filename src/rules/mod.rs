@@ -17,6 +17,8 @@ pub enum Pass {
     Student,
     /// The history with the summary before the turn.
     Teacher,
+    /// The history without any candidate's text, alone and with the summary: see [`AtomScore`](crate::score::AtomScore).
+    Bare,
 }
 
 /// What a rule says of one segment.

@@ -7,14 +7,14 @@ use std::sync::atomic::AtomicU64;
 
 use spare_kernels::{HeadInput, Options, Weight, reverse_kl};
 use spare_models::{
-    Control, Features, HeadWeight, HiddenRows, KvCache, PictureSpan, PreparedPrompt,
+    BATCH_TOKENS, Control, Features, HeadWeight, HiddenRows, KvCache, PictureSpan, PreparedPrompt,
 };
 
 use super::{EPSILON, EventScores, Kl, SegmentScores};
 use crate::engine::{Engine, ReadyPicture};
 use crate::error::Error;
 use crate::plan::hex;
-use crate::replay::{Branch, PictureRoot, Plan};
+use crate::replay::{Branch, PictureRoot, Plan, Sentence};
 use crate::trajectory::{Picture, Trajectory};
 
 /// One session over one run: it keeps the trunk's KV cache from event to event.
@@ -25,6 +25,12 @@ pub struct LocalScorer {
     /// By pointer in the run.
     opened: HashMap<String, ([u8; 32], usize)>,
     features: HashMap<[u8; 32], Features>,
+    /// Rows of the last trunk and what they gave: another summary of the same history asks for the same.
+    student: Option<(Vec<u32>, Vec<usize>, HiddenRows)>,
+    /// The last history without reasoning.
+    bare: Option<(PreparedPrompt, KvCache)>,
+    /// Sentences behind it without a summary, and `log p` of their tokens.
+    prior: Option<(Vec<Sentence>, Vec<f64>)>,
 }
 
 /// Settings of one scoring.
@@ -54,7 +60,51 @@ impl LocalScorer {
             trunk: None,
             opened: HashMap::new(),
             features: HashMap::new(),
+            student: None,
+            bare: None,
+            prior: None,
         }
+    }
+
+    pub(super) fn engine(&self) -> Arc<Engine> {
+        Arc::clone(&self.engine)
+    }
+
+    /// A cache of the whole of `trunk`, and how many of its tokens were known.
+    pub(super) fn bare_cache(
+        &mut self,
+        trunk: &PreparedPrompt,
+        control: &Control,
+    ) -> Result<(KvCache, usize), Error> {
+        if let Some((known, cache)) = &self.bare
+            && known.len() == trunk.len()
+            && known.common_prefix(trunk) == trunk.len()
+        {
+            return Ok((cache.fork(), trunk.len()));
+        }
+        let shared = self.trunk.as_ref().map_or(0, |t| t.common_prefix(trunk));
+        let mut cache = self.cache.fork();
+        let kept = shared.min(cache.len());
+        cache.truncate(kept)?;
+        let rest = kept..trunk.len();
+        self.engine
+            .model
+            .prefill(trunk, rest, &mut cache, &[], control)?;
+        self.bare = Some((trunk.clone(), cache.fork()));
+        self.prior = None;
+        Ok((cache, kept))
+    }
+
+    /// What is known of `sentences` behind the bare history alone.
+    pub(super) fn prior(&self, sentences: &[Sentence]) -> Option<Vec<f64>> {
+        let known = self.prior.as_ref();
+        known
+            .filter(|(own, _)| own == sentences)
+            .map(|(_, logs)| logs.clone())
+    }
+
+    pub(super) fn keep_prior(&mut self, sentences: &[Sentence], logs: Vec<f64>) {
+        self.prior = Some((sentences.to_vec(), logs));
     }
 
     /// Tokens and key of every picture in the first `at` messages, in order; opens and encodes those that are new.
@@ -172,32 +222,33 @@ impl LocalScorer {
             .map(|p| (p.tokens.clone(), p.key.clone()))
             .collect();
         let prompt = self.prepare(plan.trunk.clone(), &pictures)?;
-        let (student, kept) = self.advance(prompt, first, &rows, &control)?;
+        let known = self.student.take().filter(|(ids, at, _)| {
+            let same = self.trunk.as_ref().map(|t| t.common_prefix(&prompt));
+            *ids == plan.trunk && *at == rows && same == Some(prompt.len())
+        });
+        let (student, kept) = match known {
+            Some((_, _, hidden)) => (hidden, prompt.len()),
+            None => self.advance(prompt, first, &rows, &control)?,
+        };
         let Some(trunk) = self.trunk.as_ref() else {
             return Ok(scores);
         };
-        let (mut teacher, mut recorded) = (Vec::with_capacity(student.values.len()), Vec::new());
+        let mut branches = Vec::with_capacity(plan.branches.len());
+        let mut recorded = Vec::new();
         for branch in &plan.branches {
-            let context = trunk.splice(
-                &self.engine.model,
-                branch.at,
-                &plan.block,
-                branch.tokens.end,
-            )?;
-            let mut cache = self.cache.fork();
-            cache.truncate(branch.at)?;
-            let rows: Vec<usize> = predicting(branch)
-                .map(|row| row + plan.block.len())
-                .collect();
-            let range = branch.at..context.len();
-            teacher.extend(
-                self.engine
-                    .model
-                    .prefill(&context, range, &mut cache, &rows, &control)?
-                    .values,
-            );
+            let (at, end) = (branch.at, branch.tokens.end);
+            branches.push(spare_models::Branch {
+                prompt: trunk.splice(&self.engine.model, at, &plan.block, end)?,
+                at,
+                rows: predicting(branch)
+                    .map(|row| row + plan.block.len())
+                    .collect(),
+            });
             recorded.extend(plan.recorded(branch));
         }
+        let model = &self.engine.model;
+        let read = model.prefill_branches(&self.cache, &branches, BATCH_TOKENS, &control)?;
+        let teacher: Vec<f32> = read.into_iter().flat_map(|rows| rows.values).collect();
         // One sweep over the vocabulary for all segments of the event.
         let input = HeadInput {
             student: &student.values,
@@ -217,6 +268,7 @@ impl LocalScorer {
             ..Options::default()
         };
         let found = reverse_kl(&input, &settings, &|| control.cancelled())?;
+        self.student = Some((plan.trunk.clone(), rows, student));
         let mut from = 0;
         for branch in &plan.branches {
             let own = from..from + branch.tokens.len();
@@ -230,6 +282,7 @@ impl LocalScorer {
                 d_full: of(&found.d_full),
                 logp: of(&found.logp),
                 logq: of(&found.logq),
+                atoms: Vec::new(),
             });
         }
         scores.pushed = counter.into_inner();

@@ -1,7 +1,13 @@
 //! How far does the summary move the prediction of each recorded token? What a scorer gives back; no tensor leaves it.
 
+mod atom;
+#[cfg(feature = "engine")]
+mod bare;
 #[cfg(feature = "engine")]
 mod local;
+
+pub use atom::{AtomScore, Instead};
+pub(crate) use atom::{locate, values_of};
 
 #[cfg(feature = "engine")]
 pub use local::{LocalScorer, ScoreOptions};
@@ -22,7 +28,7 @@ pub enum Kl {
 }
 
 /// Numbers of one candidate, one entry a token of the segment, in nats.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SegmentScores {
     /// The segment's number in the run.
     pub segment: usize,
@@ -38,10 +44,13 @@ pub struct SegmentScores {
     pub logp: Vec<f64>,
     /// `log q_k(x_k)`, teacher.
     pub logq: Vec<f64>,
+    /// Its values, in order; none where no rule asked for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub atoms: Vec<AtomScore>,
 }
 
 /// Numbers of one event.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EventScores {
     /// Candidates that were replayed, in order.
     pub segments: Vec<SegmentScores>,

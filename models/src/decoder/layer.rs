@@ -7,7 +7,7 @@ use super::mlp::FeedForward;
 use crate::ModelError;
 use crate::checkpoint::Weights;
 use crate::linear::Linear;
-use crate::ops::{RmsNorm, attention, rotate_heads};
+use crate::ops::{RmsNorm, rotate_heads};
 
 #[derive(Debug)]
 pub(super) struct Layer {
@@ -65,12 +65,12 @@ impl Layer {
         })
     }
 
-    /// `joined` puts the cached keys and values before the new ones.
+    /// `attend` gets the queries `[heads, n, head_dim]` and the new keys and values, and says what is attended to: `[n, heads * head_dim]`.
     pub(super) fn forward(
         &self,
         x: &Tensor,
         (cos, sin): (&Tensor, &Tensor),
-        joined: impl FnOnce(&(Tensor, Tensor)) -> Result<(Tensor, Tensor), ModelError>,
+        attend: impl FnOnce(&Tensor, &(Tensor, Tensor)) -> Result<Tensor, ModelError>,
     ) -> Result<(Tensor, (Tensor, Tensor)), ModelError> {
         let n = x.dim(0)?;
         let normed = self.input_norm.forward(x)?;
@@ -87,8 +87,7 @@ impl Layer {
         let key = rotate_heads(&key, cos, sin)?;
         let value = value.transpose(0, 1)?.contiguous()?;
         let new = (key.to_dtype(self.cache)?, value.to_dtype(self.cache)?);
-        let (keys, values) = joined(&new)?;
-        let attended = attention(&query, &keys, &values, true)?;
+        let attended = attend(&query, &new)?;
         let x = (x + self.output.forward(&attended)?)?;
         let normed = self.mlp_norm.forward(&x)?;
         Ok(((x + self.mlp.forward(&normed)?)?, new))

@@ -9,6 +9,7 @@ mod layer;
 mod mlp;
 mod rope;
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use candle_core::{DType, Tensor};
@@ -19,7 +20,7 @@ pub(crate) use rope::{RopeStyle, inverse_frequencies, tables};
 
 use crate::checkpoint::Weights;
 use crate::head::Table;
-use crate::ops::RmsNorm;
+use crate::ops::{RmsNorm, attention};
 use crate::{Control, KvCache, ModelError, Positions};
 use layer::{Layer, norm};
 use rope::Rope;
@@ -40,6 +41,14 @@ pub(crate) struct Chunk<'a> {
     pub(crate) positions: &'a Positions,
     /// Rows `[n, hidden]` to add to the output of layer k, zero at text tokens. Empty without pictures.
     pub(crate) deepstack: Vec<Tensor>,
+}
+
+/// One of several continuations that are pushed together.
+pub(crate) struct BranchChunk<'a> {
+    /// Positions of its whole context.
+    pub(crate) positions: &'a Positions,
+    /// Its own tokens in that context.
+    pub(crate) tokens: Range<usize>,
 }
 
 /// Hidden states `[n, hidden]` before the final norm and the new keys and values of every layer.
@@ -89,7 +98,8 @@ impl TextModel {
         let n = x.dim(0)?;
         self.pushed.fetch_add(n as u64, Ordering::Relaxed);
         ctl.count(n);
-        let (cos, sin) = self.rotary(chunk.positions, cache.len(), &x)?;
+        let angles = self.angles(chunk.positions, cache.len()..cache.len() + n)?;
+        let (cos, sin) = tables(&angles, self.rope.axes.len(), x.device())?;
         let mut hidden = x;
         let mut keys_values = Vec::with_capacity(self.layers.len());
         for (i, layer) in self.layers.iter().enumerate() {
@@ -97,7 +107,10 @@ impl TextModel {
             if let Some(trace) = trace.as_deref_mut() {
                 trace.push(hidden.clone());
             }
-            let (out, pair) = layer.forward(&hidden, (&cos, &sin), |new| cache.joined(i, new))?;
+            let (out, pair) = layer.forward(&hidden, (&cos, &sin), |query, new| {
+                let (keys, values) = cache.joined(i, cache.len(), new)?;
+                Ok(attention(query, &keys, &values, true)?)
+            })?;
             hidden = match chunk.deepstack.get(i) {
                 Some(features) => (out + features)?,
                 None => out,
@@ -113,35 +126,66 @@ impl TextModel {
         })
     }
 
+    /// Runs `x` `[n, hidden]`, the tokens of all `branches` in order, through all layers. Each branch attends to the cached tokens before
+    /// its first one and to its own.
+    pub(crate) fn forward_branches(
+        &self,
+        x: Tensor,
+        branches: &[BranchChunk<'_>],
+        cache: &KvCache,
+        ctl: &Control,
+    ) -> Result<Tensor, ModelError> {
+        let n = x.dim(0)?;
+        self.pushed.fetch_add(n as u64, Ordering::Relaxed);
+        ctl.count(n);
+        let mut angles = Vec::new();
+        for branch in branches {
+            angles.extend(self.angles(branch.positions, branch.tokens.clone())?);
+        }
+        let (cos, sin) = tables(&angles, self.rope.axes.len(), x.device())?;
+        let mut hidden = x;
+        for (i, layer) in self.layers.iter().enumerate() {
+            ctl.check()?;
+            let attend = |query: &Tensor, new: &(Tensor, Tensor)| {
+                let mut out = Vec::with_capacity(branches.len());
+                let mut start = 0;
+                for BranchChunk { tokens, .. } in branches {
+                    let own = |t: &Tensor| t.narrow(1, start, tokens.len());
+                    let new = (own(&new.0)?, own(&new.1)?);
+                    let (keys, values) = cache.joined(i, tokens.start, &new)?;
+                    out.push(attention(&own(query)?, &keys, &values, true)?);
+                    start += tokens.len();
+                }
+                Ok(Tensor::cat(&out, 0)?)
+            };
+            hidden = layer.forward(&hidden, (&cos, &sin), attend)?.0;
+        }
+        Ok(hidden)
+    }
+
     /// The final norm.
     pub(crate) fn finish(&self, hidden: &Tensor) -> Result<Tensor, ModelError> {
         Ok(self.norm.forward(hidden)?)
     }
 
-    /// Half-width cosine and sine tables `[n, head_dim / 2]` for the tokens from `start`.
-    fn rotary(
-        &self,
-        positions: &Positions,
-        start: usize,
-        x: &Tensor,
-    ) -> Result<(Tensor, Tensor), ModelError> {
-        let n = x.dim(0)?;
+    /// Rotary angles of tokens, `head_dim / 2` each.
+    fn angles(&self, positions: &Positions, tokens: Range<usize>) -> Result<Vec<f32>, ModelError> {
         let Rope { axes, frequencies } = &self.rope;
-        let mut angles = Vec::with_capacity(n * axes.len());
-        for token in start..start + n {
+        let mut angles = Vec::with_capacity(tokens.len() * axes.len());
+        for token in tokens.clone() {
             for (axis, frequency) in axes.iter().zip(frequencies) {
                 let position = positions.axes.get(*axis).and_then(|axis| axis.get(token));
                 let Some(position) = position else {
                     return Err(ModelError::Range {
                         what: "positions",
                         found: format!("{} positions", positions.len()),
-                        expected: format!("at least {}", start + n),
+                        expected: format!("at least {}", tokens.end),
                     });
                 };
                 angles.push(*position as f32 * frequency);
             }
         }
-        tables(&angles, axes.len(), x.device())
+        Ok(angles)
     }
 
     /// Rows of the embedding table, `[ids, hidden]`.

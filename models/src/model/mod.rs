@@ -3,6 +3,7 @@
 //! One model type for every family: a decoder and, where the family sees, a tower. Numerically that of transformers 5.24 with
 //! eager attention in f32.
 
+mod branches;
 mod describe;
 mod forward;
 mod greedy;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 
 use candle_core::{Device, Tensor};
 
+pub use branches::{BATCH_TOKENS, Branch};
 pub use describe::Description;
 pub use forward::{HiddenRows, States};
 pub(crate) use load::{CHUNK, build};

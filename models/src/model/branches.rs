@@ -1,0 +1,148 @@
+//! How are many continuations of one cached context read at once? Their tokens share every matrix product; each attends to the
+//! cached beginning and to its own tokens, so that no branch sees another.
+
+use std::ops::Range;
+
+use candle_core::{DType, Tensor};
+
+use super::{HiddenRows, Model};
+use crate::decoder::BranchChunk;
+use crate::{Control, KvCache, ModelError, PreparedPrompt};
+
+/// Tokens of all branches that go through the model at once.
+pub const BATCH_TOKENS: usize = 1024;
+
+/// One continuation: `prompt` from token `at` on, text only, behind the first `at` tokens, which the cache holds.
+#[derive(Debug, Clone)]
+pub struct Branch {
+    /// The whole context.
+    pub prompt: PreparedPrompt,
+    /// Its first token that is pushed.
+    pub at: usize,
+    /// Tokens of the context whose hidden states are wanted, none before `at`.
+    pub rows: Vec<usize>,
+}
+
+impl Branch {
+    fn tokens(&self) -> Range<usize> {
+        self.at..self.prompt.len()
+    }
+}
+
+impl Model {
+    /// Final hidden states of every branch's rows. The cache is read, not changed. At most `batch_tokens` tokens go through the
+    /// model at once; a longer branch goes alone.
+    ///
+    /// # Errors
+    /// [`ModelError::Cache`] where the cache does not hold a branch's beginning, [`ModelError::Range`] for a row out of bounds or a
+    /// branch without tokens, [`ModelError::Prompt`] for a picture in a branch, [`ModelError::Cancelled`], [`ModelError::NotFinite`].
+    pub fn prefill_branches(
+        &self,
+        cache: &KvCache,
+        branches: &[Branch],
+        batch_tokens: usize,
+        ctl: &Control,
+    ) -> Result<Vec<HiddenRows>, ModelError> {
+        for branch in branches {
+            self.check_branch(cache, branch)?;
+        }
+        let mut out = Vec::with_capacity(branches.len());
+        let mut rest = branches;
+        while !rest.is_empty() {
+            let mut tokens = 0;
+            let fits = rest.iter().take_while(|branch| {
+                tokens += branch.tokens().len();
+                tokens <= batch_tokens
+            });
+            let (pack, later) = rest.split_at(fits.count().clamp(1, rest.len()));
+            out.extend(self.pack(cache, pack, ctl)?);
+            rest = later;
+        }
+        Ok(out)
+    }
+
+    fn check_branch(&self, cache: &KvCache, branch: &Branch) -> Result<(), ModelError> {
+        let tokens = branch.tokens();
+        let refuse = |what, found: String, expected: String| {
+            Err(ModelError::Range {
+                what,
+                found,
+                expected,
+            })
+        };
+        if tokens.is_empty() || branch.at > cache.len() {
+            let expected = format!("tokens behind at most {} cached ones", cache.len());
+            return refuse("branch", format!("tokens {tokens:?}"), expected);
+        }
+        if let Some(row) = branch.rows.iter().find(|row| !tokens.contains(row)) {
+            return refuse("row", row.to_string(), format!("a token of {tokens:?}"));
+        }
+        let pictures = branch.prompt.pictures().iter();
+        if let Some(picture) = pictures.rev().find(|p| p.tokens.end > branch.at) {
+            return Err(ModelError::Prompt {
+                token: picture.tokens.start,
+                found: "a picture".into(),
+                expected: "text in a branch".into(),
+            });
+        }
+        cache.check_beginning(self.id, &branch.prompt, branch.at)
+    }
+
+    fn pack(
+        &self,
+        cache: &KvCache,
+        pack: &[Branch],
+        ctl: &Control,
+    ) -> Result<Vec<HiddenRows>, ModelError> {
+        let ids: Vec<u32> = pack
+            .iter()
+            .flat_map(|b| b.prompt.ids().get(b.tokens()).unwrap_or_default())
+            .copied()
+            .collect();
+        let embedded = self.text.embed(&ids, &self.device)?;
+        let chunks: Vec<BranchChunk<'_>> = pack
+            .iter()
+            .map(|b| BranchChunk {
+                positions: b.prompt.positions(),
+                tokens: b.tokens(),
+            })
+            .collect();
+        let hidden = self.text.forward_branches(embedded, &chunks, cache, ctl)?;
+        let mut start = 0;
+        let mut wanted = Vec::new();
+        for branch in pack {
+            let place = |row: &usize| (start + row - branch.at) as u32;
+            wanted.extend(branch.rows.iter().map(place));
+            start += branch.tokens().len();
+        }
+        let width = self.hidden_size();
+        if wanted.is_empty() {
+            let empty = || HiddenRows {
+                values: Vec::new(),
+                width,
+            };
+            return Ok(pack.iter().map(|_| empty()).collect());
+        }
+        let index = Tensor::new(wanted, &self.device)?;
+        let picked = self.text.finish(&hidden.index_select(&index, 0)?)?;
+        let picked = picked
+            .to_dtype(DType::F32)?
+            .flatten_all()?
+            .to_vec1::<f32>()?;
+        if picked.iter().any(|v| !v.is_finite()) {
+            let place = "hidden states of a branch".to_owned();
+            return Err(ModelError::NotFinite { place });
+        }
+        let mut rows = picked.chunks_exact(width);
+        let own = |branch: &Branch| HiddenRows {
+            values: rows
+                .by_ref()
+                .take(branch.rows.len())
+                .flatten()
+                .copied()
+                .collect(),
+            width,
+        };
+        Ok(pack.iter().map(own).collect())
+    }
+}

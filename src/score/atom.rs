@@ -1,0 +1,99 @@
+//! What is known of every value of a segment: where it stands besides, and how well it is predicted without the reasoning.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::EventScores;
+use crate::trajectory::{AtomKind, Haystack, Segment, atoms};
+
+/// Numbers of one value. Log probabilities are in nats, one entry a token, and empty where the bare pass was not asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AtomScore {
+    /// What it is.
+    pub kind: AtomKind,
+    /// First byte in the segment's text.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+    /// Its tokens among the segment's.
+    pub tokens: Range<usize>,
+    /// Whether it occurs in the summary.
+    pub stated: bool,
+    /// Whether it occurs in what stays: any text of the history at the event but the candidates' and the summary.
+    pub shown: bool,
+    /// `log p` of its tokens behind the history without any candidate's text.
+    pub log_prior: Vec<f64>,
+    /// The same with the summary block.
+    pub log_bare: Vec<f64>,
+    /// Where the model would write another value that the summary states.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instead: Option<Instead>,
+}
+
+/// A value of the summary that the model would write in the recorded one's place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Instead {
+    /// The value.
+    pub value: String,
+    /// `log p` of it from the first token on where the model leaves the recorded value, behind the bare history and the summary, in nats.
+    pub log: f64,
+    /// The same of the recorded value's rest.
+    pub recorded: f64,
+}
+
+impl AtomScore {
+    /// The largest `-log probability` of its tokens behind the bare history with the summary, in nats; 0 where it was not replayed.
+    pub fn residual(&self) -> f64 {
+        self.log_bare
+            .iter()
+            .fold(0.0, |most, log| f64::max(most, -log))
+    }
+
+    /// The same without the summary.
+    pub fn prior(&self) -> f64 {
+        self.log_prior
+            .iter()
+            .fold(0.0, |most, log| f64::max(most, -log))
+    }
+}
+
+/// Finds the values of every scored segment. `stays`: every text that remains whatever is decided, but the summary `sigma`.
+pub(crate) fn locate(scores: &mut EventScores, segments: &[Segment], sigma: &str, stays: &str) {
+    let (sigma, stays) = (Haystack::new(sigma), Haystack::new(stays));
+    for scored in &mut scores.segments {
+        let Some(text) = segments.get(scored.segment).map(|s| s.text.as_str()) else {
+            continue;
+        };
+        let found = atoms(text).into_iter().map(|atom| {
+            let value = atom.text(text);
+            let over = |s: &Range<usize>| s.start < atom.end && atom.start < s.end;
+            let first = scored.spans.iter().position(over);
+            let last = scored.spans.iter().rposition(over);
+            AtomScore {
+                kind: atom.kind,
+                start: atom.start,
+                end: atom.end,
+                tokens: first.unwrap_or(0)..last.map_or(0, |l| l + 1),
+                stated: sigma.holds(value),
+                shown: stays.holds(value),
+                log_prior: Vec::new(),
+                log_bare: Vec::new(),
+                instead: None,
+            }
+        });
+        scored.atoms = found.collect();
+    }
+}
+
+/// The values of a text, each once.
+pub(crate) fn values_of(text: &str) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for atom in atoms(text) {
+        let value = atom.text(text);
+        if !out.iter().any(|v| v == value) {
+            out.push(value.to_owned());
+        }
+    }
+    out
+}
