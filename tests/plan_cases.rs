@@ -302,6 +302,7 @@ fn white_space_around_a_summary_is_not_counted() {
                 sensitive: false,
                 tokens: vec![],
                 needed: 2,
+                ..spare::rules::Decision::default()
             }],
             hidden: &[],
             count: &str::len,
@@ -436,6 +437,7 @@ fn written_evidence_is_checked() {
                     sensitive: true,
                     tokens: sensitive.clone(),
                     needed: 2,
+                    ..spare::rules::Decision::default()
                 }],
                 hidden: &[],
                 count: &|text| tokens(text).len(),

@@ -22,6 +22,25 @@ enum What {
     Runs(RunsArgs),
     /// Replay labelled runs under all of their summaries: one JSON object a run and summary, every pass.
     Score(ScoreArgs),
+    /// Every rule on the same cases, side by side.
+    Rules(RulesArgs),
+}
+
+#[derive(clap::Args)]
+struct RulesArgs {
+    /// Labelled runs.
+    runs: PathBuf,
+    /// Their numbers, as `spare eval score` writes them.
+    scores: PathBuf,
+    /// The model they were measured with: its tokenizer counts.
+    #[arg(long, default_value = "board")]
+    model: String,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    /// Name what this rule got wrong, case by case.
+    #[arg(long, value_name = "RULE")]
+    failures: Option<String>,
 }
 
 #[derive(clap::Args)]
@@ -56,6 +75,9 @@ struct RunsArgs {
     /// How much is said around the values of a `text` run.
     #[arg(long, value_enum, default_value_t = Words::Standard)]
     verbosity: Words,
+    /// Summaries of a `text` run name things in words of their own.
+    #[arg(long)]
+    loose: bool,
     /// The folder for runs.jsonl and its pictures.
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
@@ -84,6 +106,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     match &args.what {
         What::Runs(args) => runs(args),
         What::Score(args) => score(args),
+        What::Rules(args) => rules(args),
     }
 }
 
@@ -98,6 +121,7 @@ fn runs(args: &RunsArgs) -> Result<(), Error> {
     let mut lines = String::new();
     for index in 0..args.runs {
         let Labelled { json, pictures } = match args.setting {
+            Setting::Text if args.loose => text::loose(seed, index, verbosity, test),
             Setting::Text => text::run(seed, index, verbosity, test),
             Setting::Board => board::run(seed, index, test).map_err(|error| Error::Option {
                 option: "board",
@@ -112,6 +136,173 @@ fn runs(args: &RunsArgs) -> Result<(), Error> {
         }
     }
     write(&args.output.join("runs.jsonl"), lines.as_bytes())
+}
+
+fn rules(args: &RulesArgs) -> Result<(), Error> {
+    use crate::eval::{Case, Measured, Subject, at_survival, contenders, row};
+    let io = |path: &Path| {
+        let path = path.to_owned();
+        move |source| Error::Io {
+            path,
+            action: "reading",
+            source,
+        }
+    };
+    let engine = super::options::load(
+        &args.model,
+        None,
+        crate::WeightDtype::F32,
+        crate::DeviceChoice::Auto,
+    )?;
+    let mut subjects = std::collections::HashMap::new();
+    for line in fs::read_to_string(&args.runs)
+        .map_err(io(&args.runs))?
+        .lines()
+    {
+        let subject = Subject::read(crate::formats::parse(line)?)?;
+        subjects.insert(subject.id().to_owned(), subject);
+    }
+    let mut cases = Vec::new();
+    for line in fs::read_to_string(&args.scores)
+        .map_err(io(&args.scores))?
+        .lines()
+    {
+        let Ok(measured) = serde_json::from_str::<Measured>(line) else {
+            continue;
+        };
+        if let Some(subject) = subjects.get(&measured.id)
+            && let Some(case) = Case::new(subject, measured)?
+        {
+            cases.push(case);
+        }
+    }
+    let known = std::cell::RefCell::new(std::collections::HashMap::<String, usize>::new());
+    let count = |text: &str| {
+        if let Some(found) = known.borrow().get(text) {
+            return *found;
+        }
+        let found = engine.count(text);
+        known.borrow_mut().insert(text.to_owned(), found);
+        found
+    };
+    let mut rows = Vec::new();
+    let all = contenders();
+    if let Some(name) = &args.failures {
+        let Some(contender) = all.iter().find(|c| c.name == *name) else {
+            return Err(Error::Option {
+                option: "--failures",
+                found: format!("`{name}`"),
+                expected: "the name of a rule".into(),
+            });
+        };
+        let found = crate::eval::outcomes(&cases, contender, contender.rule.as_ref(), &count);
+        for (case, outcome) in cases.iter().zip(&found) {
+            let say = |what: &str, value: &str, segment: usize| {
+                let text = case.subject.segments.get(segment).map_or("", |s| &s.text);
+                println!(
+                    "{} {} {}: {what} {value:?}\n    in: {text}\n    summary: {}",
+                    case.subject.id(),
+                    case.measured.variant,
+                    case.variant.name,
+                    case.variant.text.replace('\n', " / ")
+                );
+                for s in case
+                    .measured
+                    .scores
+                    .segments
+                    .iter()
+                    .filter(|s| s.segment == segment)
+                {
+                    for a in &s.atoms {
+                        let own = s.logp.get(a.tokens.clone()).unwrap_or_default();
+                        println!(
+                            "      {:?} stated {} shown {} says {:?} s {:.2} residual {:.2} prior {:.2} instead {:?}",
+                            text.get(a.start..a.end).unwrap_or(""),
+                            a.stated,
+                            a.shown,
+                            a.says,
+                            crate::score::surprise(own),
+                            a.residual(),
+                            a.prior(),
+                            a.instead
+                        );
+                    }
+                }
+            };
+            for segment in &outcome.segments {
+                for (what, value) in &segment.errors {
+                    say(what, value, segment.segment);
+                }
+            }
+            for fact in outcome.needed.iter().filter(|f| !f.survives) {
+                let value = case
+                    .subject
+                    .labels
+                    .facts
+                    .get(fact.fact)
+                    .map_or("", |f| &f.value);
+                println!(
+                    "{} {} {}: lost {value:?}",
+                    case.subject.id(),
+                    case.measured.variant,
+                    case.variant.name
+                );
+                for s in &case.measured.scores.segments {
+                    let text = case.subject.segments.get(s.segment).map_or("", |s| &s.text);
+                    if crate::trajectory::occurs(text, value) {
+                        say("lost in", value, s.segment);
+                    }
+                }
+            }
+        }
+        return Ok(());
+    }
+    for contender in &all {
+        rows.push(row(&cases, contender, &count));
+    }
+    let target = rows.first().map_or(0.99, |r| r.survival.value);
+    for (contender, row) in all.iter().zip(&mut rows) {
+        row.at_survival = at_survival(&cases, contender, row, target, &count);
+    }
+    if args.json {
+        println!("{}", serde_json::json!(rows));
+        return Ok(());
+    }
+    let p = |e: crate::eval::Estimate| {
+        format!(
+            "{:5.1} [{:5.1} {:5.1}]",
+            100.0 * e.value,
+            100.0 * e.low,
+            100.0 * e.high
+        )
+    };
+    println!("{} cases", cases.len());
+    for r in &rows {
+        println!(
+            "{:14} omit {} cov {} corr {} stale {} gone {} surv {} rem {} all {} flipO {} flipA {} auc {:.3}/{:.3} ap {:.3}/{:.3} eq {:?} n {:?} {} {} {}",
+            r.rule,
+            p(r.omitted_sensitive),
+            p(r.covered_deleted),
+            p(r.corrected_deleted),
+            p(r.stale_unwritten),
+            p(r.stale_gone),
+            p(r.survival),
+            p(r.removed_complete),
+            p(r.removed),
+            p(r.flips_omitted),
+            p(r.flips_added),
+            r.segments.auc,
+            r.atoms.auc,
+            r.segments.average_precision,
+            r.atoms.average_precision,
+            r.at_survival,
+            r.atoms.counts,
+            r.omitted_sensitive.n,
+            r.covered_deleted.n,
+            r.stale_unwritten.n
+        );
+    }
+    Ok(())
 }
 
 fn score(args: &ScoreArgs) -> Result<(), Error> {

@@ -217,6 +217,7 @@ impl Common {
             tau: self.tau,
             kappa: self.kappa,
             min_nats: self.min_nats.unwrap_or(floor),
+            absolute: false,
         };
         if rule.min_nats.is_nan() || rule.min_nats < 0.0 {
             return Err(option("--min-nats", rule.min_nats.to_string(), "0 or more"));

@@ -7,12 +7,18 @@
 pub mod board;
 mod label;
 mod measure;
+mod outcome;
 mod random;
+mod statistics;
+mod table;
 pub mod text;
 
 pub use label::{Fact, Labelled, Labels, Mention, MentionKind, Standing, Variant};
 pub use measure::{Measured, Subject};
+pub use outcome::{Case, FactOutcome, Outcome, SegmentOutcome};
 pub use random::Random;
+pub use statistics::{Curve, Estimate, Rate};
+pub use table::{Contender, Row, at_survival, contenders, outcomes, row};
 
 /// Seeds that rules are looked at and tuned on.
 pub const DEV_SEED: u64 = 20_261_130;

@@ -28,7 +28,7 @@ pub use generate::MAX_EVIDENCE_TOKENS;
 pub(crate) use generate::generate;
 pub(crate) use mark::own_words;
 pub use mark::{HEADER, Mark, TASK_STATE, is_evidence, mark, render};
-pub(crate) use piece::sentences;
+pub(crate) use piece::{clauses, sentences};
 pub use space::{BoxOrder, BoxSpace, BoxUnit};
 
 /// A segment and what decides which of its values must stay. Indexes count the atoms of `text` in order,

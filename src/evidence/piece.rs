@@ -92,6 +92,22 @@ pub(crate) fn sentences(text: &str, atoms: &[Atom]) -> Vec<Range<usize>> {
         .collect()
 }
 
+/// The byte ranges of the clauses of `text`, whose atoms are `atoms`: up to a comma, a semicolon or the end of a sentence; what a colon
+/// announces belongs to what stands before it.
+pub(crate) fn clauses(text: &str, atoms: &[Atom]) -> Vec<Range<usize>> {
+    let Pieces { all, sentences } = pieces(text, atoms);
+    let mut out = Vec::new();
+    for sentence in sentences {
+        let all = all.get(sentence).unwrap_or(&[]);
+        let parts = all.split_inclusive(|piece| {
+            let piece = text.get(piece.start..piece.end).unwrap_or("");
+            piece.ends_with([',', ';', '，', '；', '、'])
+        });
+        out.extend(parts.filter_map(|part| Some(part.first()?.start..part.last()?.end)));
+    }
+    out
+}
+
 fn close(out: &mut Pieces, first: &mut usize) {
     if *first < out.all.len() {
         out.sentences.push(*first..out.all.len());

@@ -1,6 +1,6 @@
 //! The published rule: a count of tokens whose normalised divergence exceeds tau. SPARE (arXiv 2608.22963).
 
-use super::{Decision, Pass, Rule};
+use super::{Decision, Pass, Rule, Strength, count, exceeds, strength};
 use crate::score::EventScores;
 
 /// `sensitive(h_i)` iff `#{k : dn_k > tau and d_k > min_nats} >= min(kappa, |h_i|)`.
@@ -14,6 +14,8 @@ pub struct Paper {
     pub kappa: usize,
     /// Our addition: smaller divergences never count, since min-max makes the largest token of every event 1. The paper has 0.
     pub min_nats: f64,
+    /// Ours too: tau is in nats, and nothing is normalised.
+    pub absolute: bool,
 }
 
 impl Paper {
@@ -24,16 +26,44 @@ impl Paper {
             tau: 0.2,
             kappa: 2,
             min_nats: 0.0,
+            absolute: false,
         }
     }
 
-    /// The same with an absolute floor of 0.05 nats.
+    /// The same with a floor of 0.05 nats.
     pub fn with_floor() -> Self {
         Self {
-            name: "default",
+            name: "floor",
             min_nats: 0.05,
             ..Self::published()
         }
+    }
+
+    /// The same count over divergences in nats.
+    pub fn in_nats() -> Self {
+        Self {
+            name: "paper-nats",
+            absolute: true,
+            ..Self::published()
+        }
+    }
+
+    /// What tau is held against, a number a token; minus infinity below the floor.
+    fn values(&self, scores: &EventScores) -> Vec<Vec<f64>> {
+        let normalised = scores.normalised();
+        let each = scores.segments.iter().zip(normalised);
+        each.map(|(segment, normalised)| {
+            let d = segment.d(scores.kl);
+            let pairs = normalised.into_iter().zip(d);
+            pairs
+                .map(|(norm, d)| match exceeds(*d, self.min_nats) {
+                    true if self.absolute => *d,
+                    true => norm,
+                    false => f64::NEG_INFINITY,
+                })
+                .collect()
+        })
+        .collect()
     }
 }
 
@@ -43,7 +73,7 @@ impl Rule for Paper {
     }
 
     fn card(&self) -> serde_json::Value {
-        serde_json::json!({"name": self.name, "tau": self.tau, "kappa": self.kappa, "min_nats": self.min_nats})
+        serde_json::json!({"name": self.name, "tau": self.tau, "kappa": self.kappa, "min_nats": self.min_nats, "absolute": self.absolute})
     }
 
     fn needs(&self) -> &[Pass] {
@@ -51,36 +81,33 @@ impl Rule for Paper {
     }
 
     fn decide(&self, scores: &EventScores) -> Vec<Decision> {
-        let normalised = scores.normalised();
-        let each = scores.segments.iter().zip(&normalised);
-        each.map(|(segment, norm)| {
-            let d = segment.d(scores.kl);
-            let tokens: Vec<usize> = norm
-                .iter()
-                .zip(d)
-                .enumerate()
-                .filter(|(_, (dn, d))| exceeds(**dn, self.tau) && exceeds(**d, self.min_nats))
-                .map(|(k, _)| k)
-                .collect();
-            let needed = self.kappa.min(d.len());
-            Decision {
-                segment: segment.segment,
-                sensitive: tokens.len() >= needed,
-                tokens,
-                needed,
-            }
+        let values = self.values(scores);
+        let each = scores.segments.iter().zip(&values);
+        each.map(|(segment, values)| count(segment.segment, values, self.tau, self.kappa))
+            .collect()
+    }
+
+    fn strengths(&self, scores: &EventScores) -> Vec<Strength> {
+        let values = self.values(scores);
+        let each = scores.segments.iter().zip(&values);
+        each.map(|(segment, values)| strength(segment, values, self.kappa))
+            .collect()
+    }
+
+    fn threshold(&self) -> f64 {
+        self.tau
+    }
+
+    fn at(&self, threshold: f64) -> Box<dyn Rule> {
+        Box::new(Self {
+            tau: threshold,
+            ..self.clone()
         })
-        .collect()
     }
 
     fn uninformative(&self, max_nats: f64) -> bool {
         max_nats <= self.min_nats
     }
-}
-
-/// `x > limit`; a divergence that is no number (infinite in all of its event, or broken) counts, so that it keeps its segment.
-fn exceeds(x: f64, limit: f64) -> bool {
-    x > limit || x.is_nan()
 }
 
 #[cfg(test)]

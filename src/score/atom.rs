@@ -5,10 +5,11 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::EventScores;
+use crate::summary::{Says, Statements};
 use crate::trajectory::{AtomKind, Haystack, Segment, atoms};
 
 /// Numbers of one value. Log probabilities are in nats, one entry a token, and empty where the bare pass was not asked for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AtomScore {
     /// What it is.
     pub kind: AtomKind,
@@ -22,6 +23,9 @@ pub struct AtomScore {
     pub stated: bool,
     /// Whether it occurs in what stays: any text of the history at the event but the candidates' and the summary.
     pub shown: bool,
+    /// What the summary says about the thing that it is about.
+    #[serde(default)]
+    pub says: Says,
     /// `log p` of its tokens behind the history without any candidate's text.
     pub log_prior: Vec<f64>,
     /// The same with the summary block.
@@ -58,31 +62,42 @@ impl AtomScore {
     }
 }
 
-/// Finds the values of every scored segment. `stays`: every text that remains whatever is decided, but the summary `sigma`.
+/// The largest `-log probability`; infinite for no token at all.
+pub(crate) fn surprise(logs: &[f64]) -> f64 {
+    let most = logs.iter().map(|log| -log).reduce(f64::max);
+    most.unwrap_or(f64::INFINITY)
+}
+
+/// Finds the values of every scored segment, and where else they stand. `stays`: every text that remains whatever is decided, but the
+/// summary `sigma`. Numbers that are known already stay.
 pub(crate) fn locate(scores: &mut EventScores, segments: &[Segment], sigma: &str, stays: &str) {
+    let reasoning = scores.segments.iter();
+    let reasoning = reasoning.filter_map(|s| segments.get(s.segment).map(|s| s.text.as_str()));
+    let mut statements = Statements::new(sigma, reasoning, stays);
     let (sigma, stays) = (Haystack::new(sigma), Haystack::new(stays));
     for scored in &mut scores.segments {
         let Some(text) = segments.get(scored.segment).map(|s| s.text.as_str()) else {
             continue;
         };
-        let found = atoms(text).into_iter().map(|atom| {
+        let all = atoms(text);
+        let mut known = std::mem::take(&mut scored.atoms).into_iter().peekable();
+        for atom in &all {
             let value = atom.text(text);
             let over = |s: &Range<usize>| s.start < atom.end && atom.start < s.end;
             let first = scored.spans.iter().position(over);
             let last = scored.spans.iter().rposition(over);
-            AtomScore {
+            let numbers = known.next_if(|k| (k.start, k.end) == (atom.start, atom.end));
+            scored.atoms.push(AtomScore {
                 kind: atom.kind,
                 start: atom.start,
                 end: atom.end,
                 tokens: first.unwrap_or(0)..last.map_or(0, |l| l + 1),
                 stated: sigma.holds(value),
                 shown: stays.holds(value),
-                log_prior: Vec::new(),
-                log_bare: Vec::new(),
-                instead: None,
-            }
-        });
-        scored.atoms = found.collect();
+                says: statements.about(text, &all, atom),
+                ..numbers.unwrap_or_default()
+            });
+        }
     }
 }
 

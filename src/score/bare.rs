@@ -130,7 +130,8 @@ impl LocalScorer {
                 });
             }
         }
-        scores.pushed += counter.into_inner();
+        scores.bare = counter.into_inner();
+        scores.pushed += scores.bare;
         Ok(())
     }
 

@@ -7,7 +7,7 @@ mod bare;
 mod local;
 
 pub use atom::{AtomScore, Instead};
-pub(crate) use atom::{locate, values_of};
+pub(crate) use atom::{locate, surprise, values_of};
 
 #[cfg(feature = "engine")]
 pub use local::{LocalScorer, ScoreOptions};
@@ -60,6 +60,9 @@ pub struct EventScores {
     pub scorer: String,
     /// Tokens that went through the model for this event.
     pub pushed: u64,
+    /// Those of them that the bare pass took.
+    #[serde(default)]
+    pub bare: u64,
     /// Tokens that the event had to cost: what the trunk still lacked, and the branches.
     pub predicted: u64,
 }

@@ -3,6 +3,10 @@
 #[cfg(feature = "engine")]
 mod generate;
 
+mod says;
+
+pub use says::{Says, Statements};
+
 #[cfg(feature = "engine")]
 pub use generate::{MAX_SUMMARY_TOKENS, Unusable, generate};
 

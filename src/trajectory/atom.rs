@@ -36,12 +36,15 @@ use run::{RunKind, run_at};
 
 /// What an atom is. Kinds choose a label; faithfulness treats all alike.
 #[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum AtomKind {
     /// Two or more numbers in brackets: `[118, 64, 402, 92]`, `(1400, 900)`.
     List,
     /// A number with its sign, decimals, exponent, currency and unit; a date, a time, a fraction, a range.
+    #[default]
     Number,
     /// A string in quotes or backticks; the range includes the quotes.
     Quoted,

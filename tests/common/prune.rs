@@ -195,6 +195,7 @@ fn decide(
                     sensitive,
                     tokens,
                     needed: 2,
+                    ..Decision::default()
                 });
                 scores.segments.push(SegmentScores {
                     segment: segment.index,

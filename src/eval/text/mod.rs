@@ -5,6 +5,7 @@
 //! text that stays, so such a reading can be had again.
 
 mod item;
+mod loose;
 mod phrase;
 mod summaries;
 mod thought;
@@ -45,10 +46,29 @@ impl Verbosity {
     }
 }
 
+/// How the summaries of a run are worded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wording {
+    /// Things have the names that the reasoning gives them, long or short.
+    Plain,
+    /// In words of their own.
+    Loose,
+}
+
+/// The run that [`run`] makes, its summaries in words of their own.
+pub fn loose(seed: u64, index: usize, verbosity: Verbosity, test: bool) -> Labelled {
+    made(seed, index, verbosity, test, Wording::Loose)
+}
+
 /// Run number `index` of a seed. `test` adds the ways of saying things that no dev run has.
 pub fn run(seed: u64, index: usize, verbosity: Verbosity, test: bool) -> Labelled {
+    made(seed, index, verbosity, test, Wording::Plain)
+}
+
+fn made(seed: u64, index: usize, verbosity: Verbosity, test: bool, wording: Wording) -> Labelled {
     let mut random = Random::new(seed, index);
     let mut writer = Writer::new(&mut random, verbosity, test);
+    writer.wording = wording;
     writer.turns();
     writer.finish(&format!(
         "text-{}-{index:04}",
@@ -59,6 +79,7 @@ pub fn run(seed: u64, index: usize, verbosity: Verbosity, test: bool) -> Labelle
 struct Writer<'r> {
     voice: Voice<'r>,
     verbosity: Verbosity,
+    wording: Wording,
     items: Vec<Item>,
     /// Whether the text of item `i` comes back from `read_text`.
     read: Vec<bool>,
@@ -108,6 +129,7 @@ impl<'r> Writer<'r> {
         Self {
             voice: Voice { random, test },
             verbosity,
+            wording: Wording::Plain,
             fact: vec![None; items.len()],
             items,
             read,
@@ -179,7 +201,9 @@ impl<'r> Writer<'r> {
             return;
         };
         let fact = self.labels.facts.len();
-        self.labels.facts.push(fact_of(item, &mut self.voice, read));
+        self.labels
+            .facts
+            .push(fact_of(item, &mut self.voice, read, self.wording));
         if let Some(slot) = self.fact.get_mut(i) {
             *slot = Some(fact);
         }
@@ -209,7 +233,7 @@ impl<'r> Writer<'r> {
             let fact = self.labels.facts.len();
             self.labels
                 .facts
-                .push(fact_of(&found, &mut self.voice, false));
+                .push(fact_of(&found, &mut self.voice, false, self.wording));
             self.voice.say(
                 thought,
                 ways,
@@ -353,7 +377,7 @@ impl<'r> Writer<'r> {
     }
 }
 
-fn fact_of(item: &Item, voice: &mut Voice<'_>, rereadable: bool) -> Fact {
+fn fact_of(item: &Item, voice: &mut Voice<'_>, rereadable: bool, wording: Wording) -> Fact {
     let about = if voice.random.chance(50) {
         &item.about
     } else {
@@ -366,7 +390,10 @@ fn fact_of(item: &Item, voice: &mut Voice<'_>, rereadable: bool) -> Fact {
         about: item.about.clone(),
         value: item.value.clone(),
         kind: item.kind.into(),
-        statement: format!("{about}{joint}{value}"),
+        statement: match wording {
+            Wording::Plain => format!("{about}{joint}{value}"),
+            Wording::Loose => loose::statement(item.kind, &item.short, value),
+        },
         rereadable,
     }
 }
