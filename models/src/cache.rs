@@ -94,16 +94,36 @@ impl KvCache {
         len: usize,
         new: &(Tensor, Tensor),
     ) -> Result<(Tensor, Tensor), ModelError> {
+        self.joined_without(layer, len, &(0..0), new)
+    }
+
+    /// The same without the cached tokens of `hole`.
+    pub(crate) fn joined_without(
+        &self,
+        layer: usize,
+        len: usize,
+        hole: &Range<usize>,
+        new: &(Tensor, Tensor),
+    ) -> Result<(Tensor, Tensor), ModelError> {
         let (mut keys, mut values) = (Vec::new(), Vec::new());
-        let mut left = len.min(self.len);
+        let len = len.min(self.len);
+        let mut start = 0;
         let held = self.blocks.iter().filter_map(|b| b.layers.get(layer));
         for (k, v) in held {
-            let part = left.min(k.dim(1)?);
-            if part > 0 {
-                keys.push(k.narrow(1, 0, part)?);
-                values.push(v.narrow(1, 0, part)?);
+            let end = (start + k.dim(1)?).min(len);
+            // What of this block lies before the hole, and what behind it.
+            let hole =
+                hole.start.clamp(start, end.max(start))..hole.end.clamp(start, end.max(start));
+            let parts = if hole.is_empty() {
+                [start..end, end..end]
+            } else {
+                [start..hole.start, hole.end..end]
+            };
+            for part in parts.into_iter().filter(|part| !part.is_empty()) {
+                keys.push(k.narrow(1, part.start - start, part.len())?);
+                values.push(v.narrow(1, part.start - start, part.len())?);
             }
-            left -= part;
+            start += k.dim(1)?;
         }
         if keys.is_empty() {
             return Ok(new.clone());

@@ -38,6 +38,12 @@ struct RulesArgs {
     /// Print JSON.
     #[arg(long)]
     json: bool,
+    /// Hold the plans of N runs against what the model wrote afterwards: one JSON object a case.
+    #[arg(long, value_name = "N")]
+    yardstick: Option<usize>,
+    /// Read pictures as the text `[image]`.
+    #[arg(long)]
+    blind: bool,
     /// Name what this rule got wrong, case by case.
     #[arg(long, value_name = "RULE")]
     failures: Option<String>,
@@ -187,6 +193,47 @@ fn rules(args: &RulesArgs) -> Result<(), Error> {
     };
     let mut rows = Vec::new();
     let all = contenders();
+    if let Some(runs) = args.yardstick {
+        let root = crate::replay::PictureRoot::new(args.runs.parent().unwrap_or(Path::new(".")));
+        let engine = if args.blind {
+            engine.with_placeholders()
+        } else {
+            engine
+        };
+        let engine = std::sync::Arc::new(engine);
+        let count = |text: &str| engine.count(text);
+        let mut seen = std::collections::HashSet::new();
+        for case in &cases {
+            let first = seen.insert((case.subject.id(), case.variant.name.clone()));
+            let wanted = first && matches!(case.variant.name.as_str(), "complete" | "omit");
+            if !wanted
+                || seen
+                    .iter()
+                    .map(|s| s.0)
+                    .collect::<std::collections::HashSet<_>>()
+                    .len()
+                    > runs
+            {
+                continue;
+            }
+            let mut found = Vec::new();
+            for contender in &all {
+                let options = crate::plan::PlanOptions {
+                    keep_atoms: contender.keep_atoms,
+                    ..Default::default()
+                };
+                found.push((
+                    contender,
+                    case.decide(contender.rule.as_ref(), contender.kl, &options, &count),
+                ));
+            }
+            let found: Vec<_> = found.iter().map(|(c, o)| (*c, o)).collect();
+            let mut scorer = crate::score::LocalScorer::new(std::sync::Arc::clone(&engine));
+            let measured = crate::eval::yardstick(&engine, &mut scorer, case, &found, &root)?;
+            println!("{}", serde_json::json!(measured));
+        }
+        return Ok(());
+    }
     if let Some(name) = &args.failures {
         let Some(contender) = all.iter().find(|c| c.name == *name) else {
             return Err(Error::Option {

@@ -12,6 +12,7 @@ mod random;
 mod statistics;
 mod table;
 pub mod text;
+mod yardstick;
 
 pub use label::{Fact, Labelled, Labels, Mention, MentionKind, Standing, Variant};
 pub use measure::{Measured, Subject};
@@ -19,6 +20,7 @@ pub use outcome::{Case, FactOutcome, Outcome, SegmentOutcome};
 pub use random::Random;
 pub use statistics::{Curve, Estimate, Rate};
 pub use table::{Contender, Row, at_survival, contenders, outcomes, row};
+pub use yardstick::{LeftOut, Yardstick, yardstick};
 
 /// Seeds that rules are looked at and tuned on.
 pub const DEV_SEED: u64 = 20_261_130;

@@ -104,6 +104,16 @@ impl<'a> Case<'a> {
         }))
     }
 
+    /// The run with this summary in its call.
+    pub fn run(&self) -> &crate::trajectory::Trajectory {
+        &self.run
+    }
+
+    /// The event that is decided.
+    pub fn event(&self) -> &plan::Event {
+        &self.event
+    }
+
     /// What `rule` makes of it. `count`: tokens of a text.
     pub fn decide(
         &self,

@@ -1,16 +1,17 @@
 //! From a rule's decisions to a total plan of one event: every candidate named once, with its verdict, its reason and its new text.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::event::Event;
 use super::reason::{Reason, Verdict};
 use super::space::box_space;
-use super::survival::{Survival, content_around, only_in_reasoning};
+use super::survival::{Correction, Survival, content_around, only_in_reasoning};
 use crate::evidence::{
     Evidence, HEADER, Layout, Mark, Source, check, extract_within, own_words, render,
 };
-use crate::rules::Decision;
+use crate::rules::{Decision, Superseded};
 use crate::score::EventScores;
 use crate::summary::{Sigma, SigmaSource};
 use crate::trajectory::{Haystack, Segment, SegmentKind, Trajectory, atoms, is_free_of_tags};
@@ -34,6 +35,8 @@ pub struct SegmentPlan {
     pub text: Option<String>,
     /// Whether somebody wrote the evidence, rather than rules over the text.
     pub written: bool,
+    /// Values that are no evidence, since the summary corrects them.
+    pub superseded: Vec<Superseded>,
 }
 
 /// Settings of [`build`].
@@ -164,6 +167,7 @@ fn first_verdict(input: &EventInput<'_>, segment: &Segment) -> SegmentPlan {
         needed: 0,
         text: None,
         written: false,
+        superseded: Vec::new(),
     };
     if let Some(scored) = input
         .scores
@@ -186,6 +190,7 @@ fn first_verdict(input: &EventInput<'_>, segment: &Segment) -> SegmentPlan {
         };
         plan.sensitive.clone_from(&decision.tokens);
         plan.needed = decision.needed;
+        plan.superseded.clone_from(&decision.superseded);
         plan.text = Some(String::new());
     }
     plan
@@ -221,6 +226,7 @@ fn rebuild(
         })
         .unwrap_or_default();
     let (call, visible) = beside(input.run, segment, candidates);
+    let superseded: Vec<usize> = plan.superseded.iter().map(|s| s.atom).collect();
     let mut source = Source {
         text: &segment.text,
         // Covered words leave nothing; but what becomes evidence holds every sensitive value.
@@ -232,7 +238,7 @@ fn rebuild(
         call: &call,
         visible: &visible,
         only_here: &only_here,
-        superseded: &[],
+        superseded: &superseded,
         space: box_space(input.run, segment.message),
     };
     let limit = options.evidence_limit * plan.tokens as f64;
@@ -327,6 +333,26 @@ fn beside(run: &Trajectory, segment: &Segment, candidates: &[&Segment]) -> (Stri
     (calls.join("\n"), visible.join("\n"))
 }
 
+/// Values whose every mention in an edited segment the summary corrects, and what it says instead.
+fn corrected<'s>(plans: &[SegmentPlan], candidates: &[&'s Segment]) -> HashMap<&'s str, String> {
+    let (mut out, mut valid) = (HashMap::new(), HashSet::new());
+    for (plan, segment) in plans.iter().zip(candidates) {
+        for (index, atom) in atoms(&segment.text).iter().enumerate() {
+            let value = atom.text(&segment.text);
+            match plan.superseded.iter().find(|s| s.atom == index) {
+                Some(found) => {
+                    out.insert(value, found.by.clone());
+                }
+                None => {
+                    valid.insert(value);
+                }
+            }
+        }
+    }
+    out.retain(|value, _| !valid.contains(value));
+    out
+}
+
 /// Marks the event, writes a summary that stands nowhere else, and counts what is lost.
 fn finish(
     input: &EventInput<'_>,
@@ -399,9 +425,18 @@ fn finish(
     for text in after {
         settle(&mut lost, &text);
     }
+    let corrected = corrected(&plans, candidates);
+    let (superseded, lost): (Vec<&String>, Vec<&String>) = lost
+        .into_iter()
+        .partition(|value| corrected.contains_key(value.as_str()));
+    let by = |value: &String| Correction {
+        value: value.clone(),
+        by: corrected.get(value.as_str()).cloned().unwrap_or_default(),
+    };
     EventPlan {
         survival: Survival {
             only_in_reasoning: only.len(),
+            superseded: superseded.into_iter().map(by).collect(),
             lost: lost.into_iter().cloned().collect(),
         },
         evidence_tokens: if changes {

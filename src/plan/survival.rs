@@ -19,6 +19,18 @@ pub struct Survival {
     pub only_in_reasoning: usize,
     /// Those of them that stand nowhere in the pruned history, by name.
     pub lost: Vec<String>,
+    /// Those that stand nowhere since the summary corrects them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub superseded: Vec<Correction>,
+}
+
+/// A value that went because the summary says another.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Correction {
+    /// The value.
+    pub value: String,
+    /// What the summary says instead.
+    pub by: String,
 }
 
 /// Distinct atoms of the candidates that stand in no other text of the first `at` messages, in order of appearance.

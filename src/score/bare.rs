@@ -155,6 +155,7 @@ impl LocalScorer {
                 rows: (first..prompt.len()).map(|t| t - 1).collect(),
                 prompt,
                 at: end,
+                hidden: 0..0,
             });
         }
         let read = model.prefill_branches(cache, &branches, BATCH_TOKENS, control)?;

@@ -243,6 +243,7 @@ impl LocalScorer {
                 rows: predicting(branch)
                     .map(|row| row + plan.block.len())
                     .collect(),
+                hidden: 0..0,
             });
             recorded.extend(plan.recorded(branch));
         }

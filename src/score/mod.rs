@@ -4,11 +4,15 @@ mod atom;
 #[cfg(feature = "engine")]
 mod bare;
 #[cfg(feature = "engine")]
+mod future;
+#[cfg(feature = "engine")]
 mod local;
 
 pub use atom::{AtomScore, Instead};
 pub(crate) use atom::{locate, surprise, values_of};
 
+#[cfg(feature = "engine")]
+pub use future::{Difference, ReadFuture};
 #[cfg(feature = "engine")]
 pub use local::{LocalScorer, ScoreOptions};
 

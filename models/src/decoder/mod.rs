@@ -49,6 +49,8 @@ pub(crate) struct BranchChunk<'a> {
     pub(crate) positions: &'a Positions,
     /// Its own tokens in that context.
     pub(crate) tokens: Range<usize>,
+    /// Cached tokens that it does not see.
+    pub(crate) hidden: Range<usize>,
 }
 
 /// Hidden states `[n, hidden]` before the final norm and the new keys and values of every layer.
@@ -149,10 +151,10 @@ impl TextModel {
             let attend = |query: &Tensor, new: &(Tensor, Tensor)| {
                 let mut out = Vec::with_capacity(branches.len());
                 let mut start = 0;
-                for BranchChunk { tokens, .. } in branches {
+                for BranchChunk { tokens, hidden, .. } in branches {
                     let own = |t: &Tensor| t.narrow(1, start, tokens.len());
                     let new = (own(&new.0)?, own(&new.1)?);
-                    let (keys, values) = cache.joined(i, tokens.start, &new)?;
+                    let (keys, values) = cache.joined_without(i, tokens.start, hidden, &new)?;
                     out.push(attention(&own(query)?, &keys, &values, true)?);
                     start += tokens.len();
                 }

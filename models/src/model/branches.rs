@@ -21,6 +21,8 @@ pub struct Branch {
     pub at: usize,
     /// Tokens of the context whose hidden states are wanted, none before `at`.
     pub rows: Vec<usize>,
+    /// Cached tokens that the branch does not see; later ones keep the keys and values that were computed with them in sight.
+    pub hidden: Range<usize>,
 }
 
 impl Branch {
@@ -105,6 +107,7 @@ impl Model {
             .map(|b| BranchChunk {
                 positions: b.prompt.positions(),
                 tokens: b.tokens(),
+                hidden: b.hidden.clone(),
             })
             .collect();
         let hidden = self.text.forward_branches(embedded, &chunks, cache, ctl)?;
