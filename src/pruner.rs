@@ -15,7 +15,7 @@ use crate::plan::{
     TextHash, Trigger,
 };
 use crate::replay::{self, PictureRoot, Plan, SIGMA_FORM};
-use crate::rules::{Decision, Paper, Pass, Rule};
+use crate::rules::{Covered, Decision, Pass, Rule};
 use crate::score::{self, EventScores, LocalScorer, ScoreOptions};
 use crate::summary::{self, Sigma, SummaryChoice, SummaryTool};
 use crate::trajectory::{Segment, Trajectory, VisibleText, segments};
@@ -63,7 +63,7 @@ impl Default for PruneOptions {
             trigger: Trigger::Model,
             summary: SummaryChoice::Run,
             tool: SummaryTool::default(),
-            rule: Arc::new(Paper::with_floor()),
+            rule: Arc::new(Covered::default()),
             score: ScoreOptions::default(),
             plan: PlanOptions::default(),
             evidence: EvidenceBuilder::Extract,

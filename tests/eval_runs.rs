@@ -9,7 +9,7 @@
 )]
 
 use sha2::{Digest, Sha256};
-use spare::eval::text::Verbosity;
+use spare::eval::text::{Verbosity, Wording};
 use spare::eval::{DEV_SEED, Labelled, Labels, MentionKind, TEST_SEED, board, text};
 use spare::formats;
 use spare::trajectory::{Trajectory, VisibleText, atoms, segments};
@@ -24,7 +24,7 @@ fn texts(test: bool) -> impl Iterator<Item = Labelled> {
     let seed = if test { TEST_SEED } else { DEV_SEED };
     [Verbosity::Terse, Verbosity::Standard, Verbosity::Verbose]
         .into_iter()
-        .flat_map(move |v| (0..60).map(move |i| text::run(seed, i, v, test)))
+        .flat_map(move |v| (0..60).map(move |i| text::run(seed, i, v, Wording::Plain, test)))
 }
 
 fn boards(test: bool) -> impl Iterator<Item = Labelled> {

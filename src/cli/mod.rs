@@ -29,6 +29,8 @@ mod restore;
 #[cfg(feature = "engine")]
 mod resume;
 #[cfg(feature = "engine")]
+mod rule;
+#[cfg(feature = "engine")]
 mod score;
 #[cfg(feature = "engine")]
 mod shade;

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 
 use super::input::{Input, check_names};
+use super::rule::RuleArgs;
 use crate::plan::{PlanOptions, Trigger, sha256};
-use crate::rules::Paper;
-use crate::score::{Kl, ScoreOptions};
 use crate::summary::{SummaryChoice, SummaryTool};
 use crate::trajectory::VisibleText;
 use crate::{DeviceChoice, Engine, Error, EvidenceBuilder, PruneOptions, Pruner, WeightDtype};
@@ -67,29 +66,13 @@ pub(crate) struct Common {
         value_name = "NAME[.ARG]"
     )]
     pub summary_tool: String,
-    /// Who decides. `paper` is the published rule; `default` adds a floor in nats.
-    #[arg(long, value_enum, default_value_t = RuleName::Default)]
-    pub rule: RuleName,
-    /// K of the truncated divergence.
-    #[arg(long, default_value_t = 20)]
-    pub top_k: usize,
-    /// A token is sensitive above this normalised divergence.
-    #[arg(long, default_value_t = 0.2, allow_negative_numbers = true)]
-    pub tau: f64,
-    /// This many sensitive tokens make a segment sensitive.
-    #[arg(long, default_value_t = 2)]
-    pub kappa: usize,
-    /// A token counts only above this divergence. [default: 0.05; 0 with --rule paper]
-    #[arg(long, value_name = "NATS", allow_negative_numbers = true)]
-    pub min_nats: Option<f64>,
-    /// Which divergence decides.
-    #[arg(long, value_enum, default_value_t = KlName::Topk)]
-    pub kl: KlName,
-    /// Keep every value that stands in reasoning only and would be lost (the default).
+    #[command(flatten)]
+    pub rule: RuleArgs,
+    /// Keep every value that stands in reasoning only and would be lost, whatever the rule says.
     #[arg(long, overrides_with = "no_keep_atoms")]
     pub keep_atoms: bool,
-    /// Let the rule alone decide what is lost, as the paper does.
-    #[arg(long)]
+    /// Let the rule alone decide what is lost (the default).
+    #[arg(long, overrides_with = "keep_atoms")]
     pub no_keep_atoms: bool,
     /// Who writes evidence: rules over the text, or the loaded model where its lines are faithful.
     #[arg(long, value_enum, default_value_t = EvidenceName::Extract)]
@@ -103,18 +86,6 @@ pub(crate) struct Common {
 pub(crate) enum Pictures {
     See,
     Placeholder,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum RuleName {
-    Default,
-    Paper,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum KlName {
-    Topk,
-    Full,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -199,29 +170,6 @@ impl Common {
             found,
             expected: expected.into(),
         };
-        if self.top_k == 0 {
-            return Err(option("--top-k", "0".into(), "at least 1"));
-        }
-        if !self.tau.is_finite() {
-            return Err(option("--tau", self.tau.to_string(), "a number"));
-        }
-        if self.kappa == 0 {
-            return Err(option("--kappa", "0".into(), "at least 1"));
-        }
-        let (name, floor) = match self.rule {
-            RuleName::Default => ("default", Paper::with_floor().min_nats),
-            RuleName::Paper => ("paper", Paper::published().min_nats),
-        };
-        let rule = Paper {
-            name,
-            tau: self.tau,
-            kappa: self.kappa,
-            min_nats: self.min_nats.unwrap_or(floor),
-            absolute: false,
-        };
-        if rule.min_nats.is_nan() || rule.min_nats < 0.0 {
-            return Err(option("--min-nats", rule.min_nats.to_string(), "0 or more"));
-        }
         let tool = SummaryTool::parse(&self.summary_tool).ok_or_else(|| {
             option(
                 "--summary-tool",
@@ -233,16 +181,10 @@ impl Common {
             trigger: self.trigger,
             summary: self.summary_choice()?,
             tool,
-            rule: Arc::new(rule),
-            score: ScoreOptions {
-                top_k: self.top_k,
-                kl: match self.kl {
-                    KlName::Topk => Kl::Topk,
-                    KlName::Full => Kl::Full,
-                },
-            },
+            rule: self.rule.rule()?,
+            score: self.rule.score()?,
             plan: PlanOptions {
-                keep_atoms: self.keep_atoms || !self.no_keep_atoms,
+                keep_atoms: self.keep_atoms,
                 ..PlanOptions::default()
             },
             evidence: match self.evidence {

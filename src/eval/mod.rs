@@ -9,6 +9,7 @@ mod label;
 mod measure;
 mod outcome;
 mod random;
+pub mod report;
 mod statistics;
 mod table;
 pub mod text;
@@ -20,7 +21,7 @@ pub use outcome::{Case, FactOutcome, Outcome, SegmentOutcome};
 pub use random::Random;
 pub use statistics::{Curve, Estimate, Rate};
 pub use table::{Contender, Row, at_survival, contenders, outcomes, row};
-pub use yardstick::{LeftOut, Yardstick, yardstick};
+pub use yardstick::{LeftOut, Yardstick, Yardsticks, yardstick};
 
 /// Seeds that rules are looked at and tuned on.
 pub const DEV_SEED: u64 = 20_261_130;

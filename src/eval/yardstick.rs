@@ -4,7 +4,7 @@
 use spare_models::Control;
 use spare_models::prompt::Chat;
 
-use super::{Case, Contender, Outcome};
+use super::{Case, Contender, Curve, Outcome};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::replay::{Future, PictureRoot, future};
@@ -124,4 +124,105 @@ fn told(engine: &Engine, case: &Case<'_>) -> Result<Trajectory, Error> {
         }
     }
     Ok(run)
+}
+
+/// All cases that were held against their future.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub struct Yardsticks {
+    cases: Vec<Yardstick>,
+}
+
+impl Yardsticks {
+    /// Adds a case.
+    pub fn push(&mut self, case: Yardstick) {
+        self.cases.push(case);
+    }
+
+    /// For people; nothing where no case was measured.
+    pub fn table(&self) -> String {
+        use std::fmt::Write;
+        let mut out = String::new();
+        if self.cases.is_empty() {
+            return out;
+        }
+        let tokens: usize = self.cases.iter().map(|c| c.future_tokens).sum();
+        let alone: Vec<&LeftOut> = self.cases.iter().flat_map(|c| &c.segments).collect();
+        let both: Vec<(f64, f64)> = alone
+            .iter()
+            .filter_map(|s| s.counterfactual.zip(s.knockout))
+            .collect();
+        let (whole, masked): (Vec<f64>, Vec<f64>) = both.iter().copied().unzip();
+        let ranked = |of: fn(&LeftOut) -> Option<f64>| {
+            let items = alone.iter().filter_map(|s| Some((of(s)?, s.needed)));
+            Curve::of(&items.collect::<Vec<_>>()).auc
+        };
+        let _ = writeln!(
+            out,
+            "\nyardstick: {} cases, {tokens} future tokens; {} segments left out alone: counterfactual finds needed ones with AUC {:.3}, knockout with {:.3}; their rank correlation {:.3}",
+            self.cases.len(),
+            alone.len(),
+            ranked(|s| s.counterfactual),
+            ranked(|s| s.knockout),
+            spearman(&whole, &masked)
+        );
+        let _ = writeln!(
+            out,
+            "{:15}  D(plan), nats a future token: complete, one fact omitted  log p of the recorded future: complete, omitted",
+            "rule"
+        );
+        let names: Vec<&str> = self.cases.first().map_or(Vec::new(), |c| {
+            c.plans.iter().map(|p| p.0.as_str()).collect()
+        });
+        for name in names {
+            let _ = write!(out, "{name:15}");
+            for of in [|p: &(String, f64, f64)| p.1, |p: &(String, f64, f64)| p.2] {
+                for variant in ["complete", "omit"] {
+                    let cases = self.cases.iter().filter(|c| c.variant == variant);
+                    let found = cases.filter_map(|c| {
+                        Some((
+                            of(c.plans.iter().find(|p| p.0 == name)?),
+                            c.future_tokens as f64,
+                        ))
+                    });
+                    let (sum, tokens) = found.fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
+                    let _ = write!(out, "  {:>12.4}", sum / tokens);
+                }
+            }
+            out.push('\n');
+        }
+        out
+    }
+}
+
+/// Rank correlation; ties share their middle rank.
+fn spearman(a: &[f64], b: &[f64]) -> f64 {
+    let ranks = |values: &[f64]| -> Vec<f64> {
+        let below = |x: f64| values.iter().filter(|v| **v < x).count() as f64;
+        let same = |x: f64| values.iter().filter(|v| **v == x).count() as f64;
+        values
+            .iter()
+            .map(|x| below(*x) + (same(*x) - 1.0) / 2.0)
+            .collect()
+    };
+    let (a, b) = (ranks(a), ranks(b));
+    let mean = |v: &[f64]| v.iter().sum::<f64>() / v.len().max(1) as f64;
+    let (ma, mb) = (mean(&a), mean(&b));
+    let product = |x: &[f64], mx: f64, y: &[f64], my: f64| {
+        x.iter()
+            .zip(y)
+            .map(|(x, y)| (x - mx) * (y - my))
+            .sum::<f64>()
+    };
+    product(&a, ma, &b, mb) / (product(&a, ma, &a, ma) * product(&b, mb, &b, mb)).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spearman;
+
+    #[test]
+    fn ranks_that_agree_and_that_do_not() {
+        assert!((spearman(&[1.0, 2.0, 9.0], &[0.1, 0.2, 0.3]) - 1.0).abs() < 1e-12);
+        assert!((spearman(&[1.0, 2.0, 3.0], &[3.0, 2.0, 1.0]) + 1.0).abs() < 1e-12);
+    }
 }

@@ -51,7 +51,7 @@ pub struct PlanOptions {
 impl Default for PlanOptions {
     fn default() -> Self {
         Self {
-            keep_atoms: true,
+            keep_atoms: false,
             evidence_limit: 0.6,
         }
     }

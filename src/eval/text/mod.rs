@@ -55,20 +55,16 @@ pub enum Wording {
     Loose,
 }
 
-/// The run that [`run`] makes, its summaries in words of their own.
-pub fn loose(seed: u64, index: usize, verbosity: Verbosity, test: bool) -> Labelled {
-    made(seed, index, verbosity, test, Wording::Loose)
-}
-
-/// Run number `index` of a seed. `test` adds the ways of saying things that no dev run has.
-pub fn run(seed: u64, index: usize, verbosity: Verbosity, test: bool) -> Labelled {
-    made(seed, index, verbosity, test, Wording::Plain)
-}
-
-fn made(seed: u64, index: usize, verbosity: Verbosity, test: bool, wording: Wording) -> Labelled {
+/// Run number `index` of a seed. `test` adds the ways of saying things that no dev run has; the wording changes the summaries alone.
+pub fn run(
+    seed: u64,
+    index: usize,
+    verbosity: Verbosity,
+    wording: Wording,
+    test: bool,
+) -> Labelled {
     let mut random = Random::new(seed, index);
-    let mut writer = Writer::new(&mut random, verbosity, test);
-    writer.wording = wording;
+    let mut writer = Writer::new(&mut random, verbosity, wording, test);
     writer.turns();
     writer.finish(&format!(
         "text-{}-{index:04}",
@@ -94,7 +90,7 @@ struct Writer<'r> {
 }
 
 impl<'r> Writer<'r> {
-    fn new(random: &'r mut Random, verbosity: Verbosity, test: bool) -> Self {
+    fn new(random: &'r mut Random, verbosity: Verbosity, wording: Wording, test: bool) -> Self {
         let mut items: Vec<Item> = Vec::new();
         let count = random.within(3, 6);
         while items.len() < count {
@@ -129,7 +125,7 @@ impl<'r> Writer<'r> {
         Self {
             voice: Voice { random, test },
             verbosity,
-            wording: Wording::Plain,
+            wording,
             fact: vec![None; items.len()],
             items,
             read,

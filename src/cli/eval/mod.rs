@@ -1,0 +1,58 @@
+//! `spare eval`: labelled runs, and what the rules make of them.
+
+mod omissions;
+mod rules;
+mod runs;
+mod scored;
+
+use std::fs;
+use std::path::Path;
+
+use clap::Subcommand;
+
+use crate::Error;
+
+/// Make labelled runs, and measure rules on them.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Write labelled runs: the same bytes from the same seed everywhere.
+    Runs(runs::Args),
+    /// Every rule on labelled runs, side by side: what is lost, what is kept for nothing, what goes.
+    Rules(Box<rules::Args>),
+    /// Leave one statement after the other out of a run's summary: which verdicts change, and which values are lost?
+    Omissions(Box<omissions::Args>),
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Error> {
+    match &args.what {
+        What::Runs(args) => runs::run(args),
+        What::Rules(args) => rules::run(args),
+        What::Omissions(args) => omissions::run(args),
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let io = |source| Error::Io {
+        path: path.into(),
+        action: "writing",
+        source,
+    };
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(io)?;
+    }
+    fs::write(path, bytes).map_err(io)
+}
+
+fn read(path: &Path) -> Result<String, Error> {
+    fs::read_to_string(path).map_err(|source| Error::Io {
+        path: path.into(),
+        action: "reading",
+        source,
+    })
+}
