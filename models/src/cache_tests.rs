@@ -159,3 +159,21 @@ fn a_cache_of_something_else_is_refused() {
     );
     assert!(error(8, &[3, 4, 5]).contains("another model"));
 }
+
+proptest! {
+    /// What is hidden is left out, wherever it lies among the blocks, and nothing else is.
+    #[test]
+    fn a_hole_leaves_out_its_tokens(len in 1usize..700, at in 0usize..700, start in 0usize..700, size in 0usize..300) {
+        let (mut cache, mut shadow) = (KvCache::new(), Vec::new());
+        let tokens: Vec<u32> = (0..len as u32).collect();
+        grow(&mut cache, &mut shadow, &tokens);
+        let (at, hole) = (at.min(len), start..start + size);
+        let next = [1_000_000];
+        let seen = tokens.iter().copied().take(at).filter(|t| !hole.contains(&(*t as usize)));
+        let all: Vec<u32> = seen.chain(next).collect();
+        let new = (rows(&next, 1, false), rows(&next, 1, true));
+        let (keys, values) = cache.joined_without(1, at, &hole, &new).unwrap();
+        prop_assert_eq!(keys.to_vec3::<f32>().unwrap(), rows(&all, 1, false).to_vec3::<f32>().unwrap());
+        prop_assert_eq!(values.to_vec3::<f32>().unwrap(), rows(&all, 1, true).to_vec3::<f32>().unwrap());
+    }
+}

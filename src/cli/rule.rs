@@ -27,7 +27,7 @@ pub(crate) struct RuleArgs {
     /// paper: a token counts only above this divergence. [default: 0]
     #[arg(long, value_name = "NATS", allow_negative_numbers = true)]
     pub min_nats: Option<f64>,
-    /// default, residual and signed: their threshold. [default: 1.5, 1.5 and 0.2]
+    /// residual and signed: their threshold [default: 1.5 and 0.2]. default: adds a bare pass; what the model predicts within this much may go.
     #[arg(long, value_name = "NATS", allow_negative_numbers = true)]
     pub nats: Option<f64>,
     /// Which divergence the rules that read one take.
@@ -103,13 +103,7 @@ impl RuleArgs {
             }
         }
         Ok(match self.rule {
-            Default => {
-                let rule = Covered::default();
-                Arc::new(Covered {
-                    nats: self.nats.unwrap_or(rule.nats),
-                    ..rule
-                })
-            }
+            Default => Arc::new(self.nats.map_or_else(Covered::default, Covered::with_bare)),
             PaperRule => {
                 let rule = Paper::published();
                 Arc::new(Paper {

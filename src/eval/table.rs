@@ -33,12 +33,8 @@ pub fn contenders() -> Vec<Contender> {
     vec![
         of("default", Box::new(Covered::default()), Kl::Topk, false),
         of(
-            "  no bare pass",
-            Box::new(Covered {
-                nats: 0.0,
-                unstated: -1e9,
-                ..Covered::default()
-            }),
+            "  with bare pass",
+            Box::new(Covered::with_bare(1.5)),
             Kl::Topk,
             false,
         ),

@@ -7,9 +7,11 @@ use spare_models::prompt::Chat;
 use super::{Case, Contender, Curve, Outcome};
 use crate::engine::Engine;
 use crate::error::Error;
-use crate::replay::{Future, PictureRoot, future};
-use crate::score::{Difference, LocalScorer};
-use crate::trajectory::{Part, Segment, Trajectory};
+use crate::evidence::TASK_STATE;
+use crate::pruner::EventContext;
+use crate::replay::{PictureRoot, future};
+use crate::score::{Difference, LocalScorer, ReadFuture};
+use crate::trajectory::{Part, Role, Segment, Trajectory};
 
 /// One candidate under the yardstick.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -39,6 +41,83 @@ pub struct Yardstick {
     pub plans: Vec<(String, f64, f64)>,
 }
 
+/// What came after an event, and how much of it hangs on each candidate.
+pub struct Held {
+    view: Trajectory,
+    from: usize,
+    pictures: Vec<(usize, String)>,
+    whole: ReadFuture,
+    /// Tokens of the future.
+    pub tokens: usize,
+    /// Every candidate, left out alone.
+    pub segments: Vec<LeftOut>,
+}
+
+/// Leaves out one segment of `shown` after the other. `sigma` stands where the model can read it.
+pub(crate) fn hold(
+    engine: &Engine,
+    scorer: &mut LocalScorer,
+    context: &EventContext<'_>,
+    shown: &[&Segment],
+    root: &PictureRoot,
+) -> Result<Held, Error> {
+    let control = Control::default();
+    let run = told(engine, context)?;
+    let at = context.event.at;
+    // The turn that carries the summary is no future; an answer is.
+    let from = at + usize::from(context.event.recorded.is_some());
+    let end = run.messages.len();
+    let view = engine.view(&run, end)?.into_owned();
+    let pictures = scorer.pictures(&view, end, root)?;
+    let base = future(&engine.prompter, &view, from, end, shown, &pictures)?;
+    let tokens = base.written.len();
+    let whole = scorer.read_future(base, &control)?;
+    let mut out = Held {
+        view,
+        from,
+        pictures,
+        whole,
+        tokens,
+        segments: Vec::new(),
+    };
+    for (index, segment) in shown.iter().enumerate() {
+        let edit = (*segment, "");
+        let kl = |d: Option<Difference>| d.map(|d| d.kl);
+        out.segments.push(LeftOut {
+            segment: segment.index,
+            needed: false,
+            counterfactual: kl(out.without(engine, scorer, &[edit])?),
+            knockout: kl(scorer.knockout(&out.whole, index, &control)?),
+        });
+    }
+    Ok(out)
+}
+
+impl Held {
+    /// The same future behind the history with some segments replaced; none where it is tokenised otherwise there.
+    pub fn without(
+        &self,
+        engine: &Engine,
+        scorer: &LocalScorer,
+        edits: &[(&Segment, &str)],
+    ) -> Result<Option<Difference>, Error> {
+        let mut edited = self.view.clone();
+        for (segment, text) in edits {
+            edited.replace(segment.message, segment.slot, &segment.range, text);
+        }
+        let end = edited.messages.len();
+        let other = future(
+            &engine.prompter,
+            &edited,
+            self.from,
+            end,
+            &[],
+            &self.pictures,
+        )?;
+        scorer.counterfactual(&self.whole, &other, &Control::default())
+    }
+}
+
 /// Measures one case; `found`: what each rule made of it.
 pub fn yardstick(
     engine: &Engine,
@@ -47,81 +126,65 @@ pub fn yardstick(
     found: &[(&Contender, &Outcome)],
     root: &PictureRoot,
 ) -> Result<Yardstick, Error> {
-    let control = Control::default();
-    let run = told(engine, case)?;
     let segments = &case.subject.segments;
-    let at = case.event().at;
-    let end = run.messages.len();
-    let view = engine.view(&run, end)?.into_owned();
-    let pictures = scorer.pictures(&view, end, root)?;
-    let shown: Vec<&Segment> = case
-        .measured
-        .scores
-        .segments
-        .iter()
-        .filter_map(|s| segments.get(s.segment))
-        .collect();
-    let read = |run: &Trajectory, segments: &[&Segment]| -> Result<Future, Error> {
-        future(&engine.prompter, run, at + 1, end, segments, &pictures)
+    let scored = case.measured.scores.segments.iter();
+    let shown: Vec<&Segment> = scored.filter_map(|s| segments.get(s.segment)).collect();
+    let context = EventContext {
+        run: case.run(),
+        segments,
+        event: case.event(),
+        sigma: &case.variant.text,
     };
-    let base = read(&view, &shown)?;
+    let held = hold(engine, scorer, &context, &shown, root)?;
     let mut out = Yardstick {
         id: case.subject.id().to_owned(),
         variant: case.variant.name.clone(),
-        future_tokens: base.written.len(),
-        ..Yardstick::default()
+        future_tokens: held.tokens,
+        segments: held.segments.clone(),
+        plans: Vec::new(),
     };
-    let whole = scorer.read_future(base, &control)?;
-    for (index, segment) in shown.iter().enumerate() {
-        let mut without = view.clone();
-        without.replace(segment.message, segment.slot, &segment.range, "");
-        let without = read(&without, &[])?;
-        let kl = |d: Option<Difference>| d.map(|d| d.kl);
+    for left in &mut out.segments {
         let outcome = found.first().map(|(_, o)| *o);
-        let own = outcome.and_then(|o| o.segments.iter().find(|s| s.segment == segment.index));
-        out.segments.push(LeftOut {
-            segment: segment.index,
-            needed: own.is_some_and(|s| s.standings.contains(&super::Standing::Needed)),
-            counterfactual: kl(scorer.counterfactual(&whole, &without, &control)?),
-            knockout: kl(scorer.knockout(&whole, index, &control)?),
-        });
+        let own = outcome.and_then(|o| o.segments.iter().find(|s| s.segment == left.segment));
+        left.needed = own.is_some_and(|s| s.standings.contains(&super::Standing::Needed));
     }
     for (contender, outcome) in found {
-        let mut pruned = view.clone();
-        for planned in &outcome.plan.segments {
-            if let (Some(text), Some(segment)) = (&planned.text, segments.get(planned.segment)) {
-                pruned.replace(segment.message, segment.slot, &segment.range, text);
-            }
-        }
-        let pruned = read(&pruned, &[])?;
-        if let Some(d) = scorer.counterfactual(&whole, &pruned, &control)? {
-            out.plans
-                .push((contender.name.clone(), d.kl, d.logq - d.logp));
+        let planned = outcome.plan.segments.iter();
+        let edits = planned.filter_map(|p| Some((segments.get(p.segment)?, p.text.as_deref()?)));
+        if let Some(d) = held.without(engine, scorer, &edits.collect::<Vec<_>>())? {
+            let name = contender.name.clone();
+            out.plans.push((name, d.kl, d.logq - d.logp));
         }
     }
     Ok(out)
 }
 
-/// The run with its summary where the model can read it: a template that shows no calls would hide it.
-fn told(engine: &Engine, case: &Case<'_>) -> Result<Trajectory, Error> {
-    let mut run = case.run().clone();
-    let at = case.event().at;
-    let view = engine.view(&run, at + 1)?;
+/// The run with its summary where the model can read it: a template that shows no calls would hide it, and one from outside stands nowhere.
+fn told(engine: &Engine, context: &EventContext<'_>) -> Result<Trajectory, Error> {
+    let mut run = context.run.clone();
+    let end = (context.event.at + 1).min(run.messages.len());
+    let view = engine.view(&run, end)?;
     let chat = Chat {
-        messages: view.template_messages(at + 1),
+        messages: view.template_messages(end),
         tools: view.tools.clone(),
         ..Chat::default()
     };
-    let sigma = case.variant.text.lines().next().unwrap_or("");
-    let shown = engine.prompter.render(&chat)?.text.contains(sigma);
-    if !shown && let Some(message) = run.messages.get_mut(at) {
-        let text = message.parts.iter_mut().find_map(|part| match part {
+    let first = context.sigma.lines().next().unwrap_or("");
+    if engine.prompter.render(&chat)?.text.contains(first) {
+        return Ok(run);
+    }
+    let last = usize::from(context.event.recorded.is_none());
+    let turns = run.messages.iter_mut().take(end - last).rev();
+    let mut turns = turns.filter(|m| m.role == Role::Assistant);
+    let text = turns.find_map(|m| {
+        m.parts.iter_mut().find_map(|part| match part {
             Part::Text(text) => Some(text),
             _ => None,
-        });
-        if let Some(text) = text {
-            text.text.push_str(&format!("\n{}", case.variant.text));
-        }
+        })
+    });
+    if let Some(text) = text {
+        text.text
+            .push_str(&format!("\n{TASK_STATE}{}", context.sigma));
     }
     Ok(run)
 }

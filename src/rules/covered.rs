@@ -1,4 +1,5 @@
-//! The default: a value may go where the summary or what stays gives it back. Words decide where they can, the model where they cannot.
+//! The default: a value may go where the summary or what stays gives it back. Words decide where they can; the model says what it reads
+//! off the pictures by itself and, with a bare pass, what it can predict without the reasoning.
 
 use std::collections::HashMap;
 
@@ -10,38 +11,51 @@ use crate::trajectory::AtomKind;
 /// Values of fewer bytes stand somewhere by chance.
 const SHORT_BYTES: usize = 4;
 
-/// A segment is sensitive iff the strength of one of its values exceeds `nats`: 0 where the value is safe, else its residual.
+/// A segment is sensitive iff the loss of one of its values exceeds the threshold.
+///
+/// Without a bare pass a loss is 0 where the value is safe, 1 where it is short and stands somewhere, perhaps by chance, and 2 where it
+/// stands nowhere. With one it is the value's residual, in nats.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Covered {
-    /// A residual up to this counts as given back by the summary, where the value stands in it, in nats.
-    pub nats: f64,
     /// A value that the model predicts this well at its first mention stands before its eyes, in nats.
     pub seen: f64,
-    /// A value that stands nowhere needs a residual of at most this, in nats.
-    pub unstated: f64,
+    /// The loss that counts.
+    pub threshold: f64,
+    /// With a bare pass: a value that stands nowhere needs a residual that is lower than the threshold by at least this, in nats.
+    pub bare: Option<f64>,
 }
 
 impl Default for Covered {
     fn default() -> Self {
         Self {
-            nats: 1.5,
             seen: 0.1,
-            unstated: 0.3,
+            threshold: 0.5,
+            bare: None,
         }
     }
 }
 
 impl Covered {
-    /// What of a value is lost with its segment, in nats: 0 where it is safe.
+    /// With a bare pass: a residual of at most `nats` gives back what stands in the summary, one of 0.3 nats what stands nowhere.
+    pub fn with_bare(nats: f64) -> Self {
+        Self {
+            threshold: nats,
+            bare: Some(f64::max(nats - 0.3, 0.0)),
+            ..Self::default()
+        }
+    }
+
     fn loss(&self, atom: &AtomScore, seen: bool) -> f64 {
         let long = atom.end - atom.start >= SHORT_BYTES || atom.kind == AtomKind::List;
         let stands = atom.stated || atom.shown;
-        match &atom.says {
-            Says::Same | Says::Other(_) => 0.0,
-            Says::Nothing if seen || (long && stands) => 0.0,
-            // In the unit of the threshold, whether the value stands somewhere or nowhere.
-            Says::Nothing if stands => atom.residual(),
-            Says::Nothing => atom.residual() - self.unstated + self.nats,
+        if seen || atom.says != Says::Nothing || (long && stands) {
+            return 0.0;
+        }
+        match (self.bare, stands) {
+            (None, true) => 1.0,
+            (None, false) => 2.0,
+            (Some(_), true) => atom.residual(),
+            (Some(more), false) => atom.residual() + more,
         }
     }
 
@@ -71,11 +85,19 @@ impl Rule for Covered {
     }
 
     fn card(&self) -> serde_json::Value {
-        serde_json::json!({"name": "default", "nats": self.nats, "seen": self.seen, "unstated": self.unstated})
+        let mut card =
+            serde_json::json!({"name": "default", "seen": self.seen, "threshold": self.threshold});
+        if let (Some(bare), Some(card)) = (self.bare, card.as_object_mut()) {
+            card.insert("bare".into(), bare.into());
+        }
+        card
     }
 
     fn needs(&self) -> &[Pass] {
-        &[Pass::Student, Pass::Teacher, Pass::Bare]
+        match self.bare {
+            None => &[Pass::Student, Pass::Teacher],
+            Some(_) => &[Pass::Student, Pass::Teacher, Pass::Bare],
+        }
     }
 
     fn decide(&self, scores: &EventScores) -> Vec<Decision> {
@@ -83,7 +105,7 @@ impl Rule for Covered {
         let each = scores.segments.iter().zip(&losses);
         each.map(|(segment, losses)| Decision {
             superseded: superseded(segment),
-            ..by_atoms(segment, losses, self.nats)
+            ..by_atoms(segment, losses, self.threshold)
         })
         .collect()
     }
@@ -93,12 +115,12 @@ impl Rule for Covered {
     }
 
     fn threshold(&self) -> f64 {
-        self.nats
+        self.threshold
     }
 
     fn at(&self, threshold: f64) -> Box<dyn Rule> {
         Box::new(Self {
-            nats: threshold,
+            threshold,
             ..self.clone()
         })
     }

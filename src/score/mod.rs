@@ -112,3 +112,7 @@ impl EventScores {
 
 /// The paper's epsilon: floors `q` in the truncated score and keeps the normalisation finite.
 pub const EPSILON: f64 = 1e-12;
+
+#[cfg(all(test, feature = "embedded-model"))]
+#[path = "passes_tests.rs"]
+mod passes_tests;

@@ -124,7 +124,7 @@ impl Statements {
             if let Some(most) = matches.iter().map(|s| s.about.len()).max() {
                 let mut same = matches
                     .iter_mut()
-                    .filter(|s| occurs(&s.value, value))
+                    .filter(|s| occurs(&s.value, value) || same_amount(&s.value, value))
                     .peekable();
                 if same.peek().is_some() {
                     same.for_each(|s| s.settled |= back == 0);
@@ -172,6 +172,27 @@ fn number(word: &str) -> Option<usize> {
         "eleven", "twelve",
     ];
     WORDS.iter().position(|w| *w == word).filter(|n| *n > 1)
+}
+
+/// Whether two numbers are one, written with another unit or currency mark: `$12.50` and `12.50 dollars`. Two units that both stand
+/// there and differ make two numbers, unless one is money.
+fn same_amount(a: &str, b: &str) -> bool {
+    let parts = |text: &str| -> (String, String) {
+        let digit = |c: &char| c.is_ascii_digit() || matches!(c, '.' | ',' | '-' | ':' | '/');
+        let (core, unit): (String, String) =
+            text.chars().filter(|c| !c.is_whitespace()).partition(digit);
+        (core, unit.to_lowercase())
+    };
+    let ((a, unit), (b, other)) = (parts(a), parts(b));
+    let money = |unit: &str| {
+        unit.contains(['$', '€', '£', '¥'])
+            || ["dollar", "euro", "pound", "yen"]
+                .iter()
+                .any(|m| unit.starts_with(m))
+    };
+    let agree =
+        unit.is_empty() || other.is_empty() || unit == other || (money(&unit) && money(&other));
+    a.chars().any(|c| c.is_ascii_digit()) && a == b && agree
 }
 
 /// The words of a range without those of the values in it.
@@ -261,6 +282,20 @@ mod tests {
             ("Maybe 5 birds by the gate.", "5", Says::Other("3".into())),
         ] {
             assert_eq!(says(sigma, text, value), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_amount_is_the_same_in_words_and_marks() {
+        for (a, b, same) in [
+            ("$12.50", "12.50 dollars", true),
+            ("$12.50", "12.50", true),
+            ("10 m", "10 cm", false),
+            ("10", "10 cm", true),
+            ("12.50", "12.5", false),
+            ("m", "m", false),
+        ] {
+            assert_eq!(same_amount(a, b), same, "{a} {b}");
         }
     }
 

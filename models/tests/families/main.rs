@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod bf16;
+mod branches;
 mod broken;
 mod configs;
 mod dtypes;

@@ -1,5 +1,6 @@
 //! `spare eval`: labelled runs, and what the rules make of them.
 
+mod future;
 mod omissions;
 mod rules;
 mod runs;
@@ -25,6 +26,8 @@ enum What {
     Runs(runs::Args),
     /// Every rule on labelled runs, side by side: what is lost, what is kept for nothing, what goes.
     Rules(Box<rules::Args>),
+    /// Leave one segment after the other out of a run, and measure what that does to what the model wrote afterwards.
+    Future(Box<future::Args>),
     /// Leave one statement after the other out of a run's summary: which verdicts change, and which values are lost?
     Omissions(Box<omissions::Args>),
 }
@@ -33,6 +36,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     match &args.what {
         What::Runs(args) => runs::run(args),
         What::Rules(args) => rules::run(args),
+        What::Future(args) => future::run(args),
         What::Omissions(args) => omissions::run(args),
     }
 }

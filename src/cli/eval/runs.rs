@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use super::write;
 use crate::Error;
 use crate::eval::text::{Verbosity, Wording};
-use crate::eval::{DEV_SEED, Labelled, TEST_SEED, board, text};
+use crate::eval::{DEV_SEED, Labelled, SECOND_TEST_SEED, TEST_SEED, board, text};
 
 /// Write labelled runs: the same bytes from the same seed everywhere.
 #[derive(clap::Args)]
@@ -42,6 +42,7 @@ enum Setting {
 enum Split {
     Dev,
     Test,
+    SecondTest,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -52,8 +53,12 @@ enum Words {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Error> {
-    let test = args.split == Split::Test;
-    let seed = if test { TEST_SEED } else { DEV_SEED };
+    let test = args.split != Split::Dev;
+    let seed = match args.split {
+        Split::Dev => DEV_SEED,
+        Split::Test => TEST_SEED,
+        Split::SecondTest => SECOND_TEST_SEED,
+    };
     let verbosity = match args.verbosity {
         Words::Terse => Verbosity::Terse,
         Words::Standard => Verbosity::Standard,
