@@ -226,13 +226,16 @@ mod tests {
 
     fn says(sigma: &str, text: &str, value: &str) -> Says {
         let all = atoms(text);
-        let statements = Statements::new(
+        let mut statements = Statements::new(
             sigma,
             [text, "Let me look.", "I go on.", "So far so good."],
             STAYS,
         );
-        let found = all.iter().find(|a| a.text(text) == value);
-        found.map_or(Says::Nothing, |atom| statements.about(text, &all, atom))
+        let each = all
+            .iter()
+            .map(|a| (a.text(text), statements.about(text, &all, a)));
+        let mut found = each.filter(|(found, _)| *found == value);
+        found.next().map_or(Says::Nothing, |(_, says)| says)
     }
 
     #[test]
