@@ -1,6 +1,7 @@
 //! From a rule's decisions to a total plan of one event: every candidate named once, with its verdict, its reason and its new text.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::event::Event;
@@ -201,11 +202,12 @@ fn rebuild(
     options: &PlanOptions,
 ) {
     let found = atoms(&segment.text);
+    let keep: HashSet<&str> = keep.iter().copied().collect();
     let only_here: Vec<usize> = (0..found.len())
         .filter(|index| {
             found
                 .get(*index)
-                .is_some_and(|atom| keep.contains(&atom.text(&segment.text)))
+                .is_some_and(|atom| keep.contains(atom.text(&segment.text)))
         })
         .collect();
     let spans: Vec<Range<usize>> = input
