@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::openai_chat::{keys, shape, short, text_part};
 use super::picture::picture_part;
+use super::turns::{Turns, empty};
 use super::{Edit, FormatError, WireFormat};
 use crate::evidence::{HEADER, is_evidence};
 use crate::trajectory::{
@@ -215,13 +216,6 @@ pub(crate) fn message(value: &Value, at: &str) -> Result<Vec<Message>, FormatErr
     }
 }
 
-fn empty(role: Role) -> Message {
-    let mut message = Message::user("");
-    message.role = role;
-    message.parts.clear();
-    message
-}
-
 fn content(role: Role, value: &Value, at: &str) -> Result<Vec<Message>, FormatError> {
     let blocks = match value {
         Value::String(text) => {
@@ -233,35 +227,18 @@ fn content(role: Role, value: &Value, at: &str) -> Result<Vec<Message>, FormatEr
         other => return Err(shape(at, other, "a string or an array of content blocks")),
     };
     let keeps = blocks.iter().any(stays);
-    let mut out = Vec::new();
-    let mut message = empty(role);
+    let mut out = Turns::of(role);
     for (index, block) in blocks.iter().enumerate() {
         let at = format!("{at}/{index}");
         if kind(block) == "tool_result" {
-            flush(&mut message, role, &mut out);
-            out.push(result(block, &at)?);
+            out.result(result(block, &at)?);
         } else if role == Role::Assistant {
-            assistant_block(&mut message, block, &at, keeps)?;
+            assistant_block(out.open(), block, &at, keeps)?;
         } else {
-            message.parts.push(part(block, &at)?);
+            out.open().parts.push(part(block, &at)?);
         }
     }
-    flush(&mut message, role, &mut out);
-    if out.is_empty() {
-        out.push(message);
-    }
-    Ok(out)
-}
-
-fn flush(message: &mut Message, role: Role, out: &mut Vec<Message>) {
-    let done = std::mem::replace(message, empty(role));
-    if !done.parts.is_empty() || !done.calls.is_empty() || !done.reasoning.is_empty() {
-        let content_is_list = !done.parts.is_empty();
-        out.push(Message {
-            content_is_list,
-            ..done
-        });
-    }
+    Ok(out.finish())
 }
 
 /// Whether a block keeps its message from being empty when all thinking leaves.
