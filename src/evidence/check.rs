@@ -192,7 +192,7 @@ impl<'a> Rules<'a> {
         Ok(())
     }
 
-    fn variable<'l>(&self, text: &'l str) -> &'l str {
+    pub(super) fn variable<'l>(&self, text: &'l str) -> &'l str {
         variable(text, &self.note)
     }
 

@@ -101,7 +101,8 @@ pub fn extract_within(source: &Source<'_>, layout: Layout) -> Evidence {
         labels: layout.labels,
         atoms: &atoms,
         pieces: &pieces,
-        lines: Lines::default(),
+        lines: Vec::new(),
+        shown: Lines::default(),
         seen: HashSet::new(),
     };
     for sentence in &pieces.sentences {
@@ -114,7 +115,7 @@ pub fn extract_within(source: &Source<'_>, layout: Layout) -> Evidence {
             out.write(&window, &values);
         }
     }
-    let lines = out.lines.into_all().into_iter();
+    let lines = out.lines.into_iter();
     Evidence {
         lines: lines.map(|text| Line { text, anchor: None }).collect(),
     }
@@ -130,7 +131,9 @@ struct Writer<'a> {
     labels: bool,
     atoms: &'a [Atom],
     pieces: &'a Pieces,
-    lines: Lines,
+    lines: Vec<String>,
+    /// What the lines say, without labels and notes.
+    shown: Lines,
     seen: HashSet<String>,
 }
 
@@ -146,12 +149,14 @@ impl<'a> Writer<'a> {
     /// Adds the line of a window that keeps `values`, unless earlier lines keep all of them.
     fn write(&mut self, window: &Range<usize>, values: &[&Atom]) {
         let text = self.text;
-        let kept = |value: &str| value.len() >= SHORT_BYTES && self.lines.hold(value);
+        let kept = |value: &str| value.len() >= SHORT_BYTES && self.shown.hold(value);
         if values.iter().all(|a| kept(a.text(text))) {
             return;
         }
         let line = self.line(window, values);
-        if self.rules.line(&line).is_ok() && values.iter().all(|a| occurs(&line, a.text(text))) {
+        // The words of the segment may end as a note does, and a value in a note is not kept.
+        let shown = self.rules.variable(&line);
+        if self.rules.line(&line).is_ok() && values.iter().all(|a| occurs(shown, a.text(text))) {
             self.push(line);
             return;
         }
@@ -162,6 +167,7 @@ impl<'a> Writer<'a> {
 
     fn push(&mut self, line: String) {
         if self.seen.insert(line.clone()) {
+            self.shown.push(self.rules.variable(&line).to_owned());
             self.lines.push(line);
         }
     }

@@ -1,6 +1,8 @@
 //! Google Gemini: `contents` of `parts`, in camelCase or snake_case, as a request body or a bare list.
 //! Reasoning is text of parts with `thought: true`; a signature stays on the part that carries it.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 
 use super::openai_chat::{keys, shape, text_part};
@@ -74,7 +76,7 @@ impl WireFormat for Gemini {
                 }
             }
         }
-        let mut calls: Vec<ToolCall> = Vec::new();
+        let (mut ids, mut names) = (HashSet::new(), HashSet::new());
         for (index, value) in contents.iter().enumerate() {
             let at = format!("{pointer}/{index}");
             let role = role(value, &at)?;
@@ -83,11 +85,11 @@ impl WireFormat for Gemini {
                     continue;
                 };
                 let id = id(answer);
-                let same = |call: &&ToolCall| match &id {
-                    Some(_) => call.id == id,
-                    None => Some(call.name.as_str()) == name(answer),
+                let known = match &id {
+                    Some(id) => ids.contains(id),
+                    None => name(answer).is_some_and(|name| names.contains(name)),
                 };
-                if !calls.iter().any(|call| same(&call)) {
+                if !known {
                     let id = id
                         .or_else(|| name(answer).map(str::to_owned))
                         .unwrap_or_else(|| "(no id)".into());
@@ -96,7 +98,10 @@ impl WireFormat for Gemini {
                 }
             }
             let messages = content(value, role, &at)?;
-            calls.extend(messages.iter().flat_map(|m| m.calls.iter().cloned()));
+            for call in messages.iter().flat_map(|m| &m.calls) {
+                ids.extend(call.id.clone());
+                names.insert(call.name.clone());
+            }
             run.messages.extend(messages);
         }
         Ok(run)

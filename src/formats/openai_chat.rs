@@ -96,7 +96,7 @@ fn read_value(root: &Value) -> Result<Trajectory, FormatError> {
         Some(Value::Array(tools)) => tools.clone(),
         Some(other) => return Err(shape("/tools", other, "an array of tool definitions")),
     };
-    let mut calls = HashSet::new();
+    let (mut calls, mut names) = (HashSet::new(), HashSet::new());
     for (index, value) in messages.iter().enumerate() {
         let at = format!("{pointer}/{index}");
         let message = message(value, &at)?;
@@ -105,11 +105,10 @@ fn read_value(root: &Value) -> Result<Trajectory, FormatError> {
             // A legacy function result names its function where others name their call.
             let name = value.get("name").and_then(Value::as_str);
             let name = name.filter(|_| value.get("role").is_some_and(|role| role == "function"));
-            let mut earlier = run.messages.iter().flat_map(|m: &Message| &m.calls);
             let open = match (&message.answers, name) {
                 (Some(id), _) => calls.contains(id),
-                (None, Some(name)) => earlier.any(|call| call.name == name),
-                (None, None) => earlier.next().is_some(),
+                (None, Some(name)) => names.contains(name),
+                (None, None) => !names.is_empty(),
             };
             if !open {
                 let id = message.answers.or(name.map(str::to_owned));
@@ -119,6 +118,7 @@ fn read_value(root: &Value) -> Result<Trajectory, FormatError> {
                 });
             }
         }
+        names.extend(message.calls.iter().map(|call| call.name.clone()));
         run.messages.push(message);
     }
     Ok(run)
