@@ -52,12 +52,16 @@ fn responses(turns: usize) -> Value {
 }
 
 fn qwen_agent(turns: usize) -> Value {
-    Value::Array(many(json!({"role": "user", "content": "q"}), turns, |_| {
-        [
-            json!({"role": "assistant", "content": "", "function_call": {"name": "zoom", "arguments": "{}"}}),
-            json!({"role": "function", "name": "zoom", "content": "done"}),
-        ]
-    }))
+    Value::Array(many(
+        json!({"role": "user", "content": [{"text": "q"}]}),
+        turns,
+        |_| {
+            [
+                json!({"role": "assistant", "content": "", "function_call": {"name": "zoom", "arguments": "{}"}}),
+                json!({"role": "function", "name": "zoom", "content": "done"}),
+            ]
+        },
+    ))
 }
 
 fn react(turns: usize) -> Value {

@@ -145,7 +145,7 @@ fn an_empty_block_is_mended_on_request_and_comes_back() {
     assert_eq!(code, Some(1));
     assert!(page.contains("empty_text_part"), "{page}");
     // Without the option it stays: the run was no better before.
-    for (option, mends) in [(&[][..], 0), (&["--repair"], 1)] {
+    for (option, mends) in [(&[][..], 0), (&["--repair"][..], 1)] {
         let args = [
             &["prune", "run.json", "-o", "out.json"],
             &EVERYTHING[..],
