@@ -1,5 +1,6 @@
 //! The whole way of one run: events, contexts, scores, decisions, plan, edits, receipt. Each arrow is a value that can be looked at.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -350,11 +351,11 @@ impl Pruner {
             self.options.format.as_deref(),
             self.options.provider.as_deref(),
         );
-        let (mended, mends) = if self.options.repair {
-            formats::repair(text, names.0, names.1)?
-        } else {
-            (text.to_owned(), Vec::new())
-        };
+        let (mut mended, mut mends) = (Cow::Borrowed(text), Vec::new());
+        if self.options.repair {
+            let (text, done) = formats::repair(text, names.0, names.1)?;
+            (mended, mends) = (Cow::Owned(text), done);
+        }
         let (run, format) = self.read(&mended)?;
         let pruned = self.prune(&run, root, control)?;
         let edits: Vec<Edit> = pruned

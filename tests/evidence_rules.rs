@@ -415,3 +415,35 @@ fn evidence_goes_through_json_and_leaves_an_empty_anchor_out() {
         serde_json::from_str("{\"text\":\"Number: 5\",\"anchor\":\"p1\"}").unwrap();
     assert_eq!(anchored.anchor.as_deref(), Some("p1"));
 }
+
+/// A note is what stands behind a box; the same words of the segment itself are words, and what stands in a note alone is not kept.
+#[test]
+fn a_note_hides_no_value() {
+    let space = |picture: &str| BoxSpace {
+        order: Some(BoxOrder::Xyxy),
+        unit: Some(BoxUnit::Pixels),
+        picture: Some(picture.into()),
+        picture_size: None,
+    };
+    for (text, picture) in [
+        (
+            "Read as serial 0x7F (x1, y1, x2, y2; pixels; picture 0)",
+            "0",
+        ),
+        (
+            "The box is [1, 2, 3, 4]. I saw it in observation_1, and not before.",
+            "observation_1",
+        ),
+    ] {
+        let source = Source {
+            text,
+            sensitive: &[0..text.len()],
+            space: Some(space(picture)),
+            ..Source::default()
+        };
+        for layout in Layout::ALL {
+            let evidence = extract_within(&source, layout);
+            assert_eq!(check(&source, &evidence.lines), Ok(()), "{evidence:?}");
+        }
+    }
+}

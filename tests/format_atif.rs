@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
-use common::prune::{check, read};
-use common::{spell, text};
+use common::check::check;
+use common::prune::read;
+use common::{LONG, spell, text};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use spare::formats::{Atif, WireFormat};
@@ -171,9 +172,6 @@ fn bad_documents_say_what_and_where() {
         }
     }
 }
-
-/// Makes a reasoning long enough that to prune it saves something.
-const LONG: &str = " and then I look at all of it again and again and once more, and I think about it for a while, to be quite sure of it";
 
 /// What the generated runs reason.
 fn reasoning() -> impl Strategy<Value = String> {

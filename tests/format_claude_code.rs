@@ -5,8 +5,9 @@ mod common;
 
 use std::io::Write;
 
+use common::check::check;
 use common::format::{data, every_way, frozen, violations};
-use common::prune::{check, read};
+use common::prune::read;
 use common::{spell, text};
 use proptest::prelude::*;
 use serde_json::{Value, json};

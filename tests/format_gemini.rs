@@ -3,8 +3,9 @@
 
 mod common;
 
+use common::check::check;
 use common::format::{data, every_way, frozen, places, violations};
-use common::prune::{check, read};
+use common::prune::read;
 use common::{spell, text};
 use proptest::prelude::*;
 use serde_json::{Value, json};

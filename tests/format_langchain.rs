@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::format::{error, every_way, files, rules, violations};
+use common::format::{data, error, every_way, files, rules, violations};
 use common::prune::read;
 use common::{spell, text};
 use proptest::prelude::*;
@@ -14,11 +14,7 @@ const FORMAT: &str = "langchain";
 const SIGMA: &str = "Question: which jar is it? Evidence: label KX-407. Open: nothing.";
 
 fn file(name: &str) -> String {
-    files(FORMAT)
-        .into_iter()
-        .find(|(file, _)| file == name)
-        .unwrap()
-        .1
+    data(&format!("{FORMAT}/{name}"))
 }
 
 #[test]

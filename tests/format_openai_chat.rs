@@ -3,9 +3,10 @@
 
 mod common;
 
+use common::check::check;
 use common::format::every_way;
-use common::prune::{Pruned, check, read};
-use common::{spell, text};
+use common::prune::{Pruned, read};
+use common::{LONG, spell, text};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use spare::formats::openai_chat;
@@ -159,9 +160,6 @@ fn legacy_function_calls_pair_by_name() {
         "{error}"
     );
 }
-
-/// Makes a reasoning long enough that to prune it saves something.
-const LONG: &str = " and then I look at all of it again and again and once more, and I think about it for a while, to be quite sure of it";
 
 /// What the generated runs reason.
 fn reasoning() -> impl Strategy<Value = String> {

@@ -4,8 +4,9 @@
 mod common;
 use std::path::Path;
 
-use common::prune::{check, read};
-use common::{spell, text};
+use common::check::check;
+use common::prune::read;
+use common::{LONG, spell, text};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use spare::formats::provider;
@@ -342,9 +343,6 @@ fn real_sketchpad_runs() {
         }
     }
 }
-
-/// Makes a reasoning long enough that to prune it saves something.
-const LONG: &str = " and then I look at all of it again and again and once more, and I think about it for a while, to be quite sure of it";
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]

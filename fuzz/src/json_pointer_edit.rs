@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 use spare::formats::{Edit, apply};
-use spare::plan::{Receipt, TextHash, restore};
 use spare::trajectory::Place;
 
 use super::dice::Dice;
+use super::undone::edited;
 
 pub fn json_pointer_edit(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
@@ -45,7 +45,7 @@ pub fn json_pointer_edit(data: &[u8]) {
             });
         }
     }
-    let (after, replaced) = apply(text, &edits).expect("each edit has its own string");
+    let after = edited(text, &edits);
     for edit in &edits {
         let Edit::Text { place, text } = edit else {
             continue;
@@ -59,14 +59,6 @@ pub fn json_pointer_edit(data: &[u8]) {
         serde_json::from_str::<Value>(&after).expect("still JSON"),
         value
     );
-    let receipt = Receipt {
-        schema: 1,
-        before: TextHash::of(text),
-        after: TextHash::of(&after),
-        replaced,
-        ..Receipt::default()
-    };
-    assert_eq!(restore(&after, &receipt).as_deref(), Ok(text));
 }
 
 /// Pointer and text of every string.

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod atoms_evidence;
+#[path = "../../tests/common/check.rs"]
+mod check;
 #[cfg(feature = "cli")]
 mod compressed;
 mod dice;
@@ -14,6 +16,7 @@ mod read_run;
 mod records;
 mod repair;
 mod restore_receipt;
+mod undone;
 
 pub use atoms_evidence::atoms_evidence;
 #[cfg(feature = "cli")]

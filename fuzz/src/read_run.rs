@@ -3,13 +3,15 @@
 //! again in the pruned text and is not made twice.
 
 use serde_json::Value;
-use spare::formats::{self, Edit, FORMATS, WireFormat, apply, provider::PROVIDERS};
-use spare::plan::{PlanOptions, Receipt, TextHash, Trigger, Verdict, events, restore};
+use spare::formats::{self, Edit, FORMATS, WireFormat, provider::PROVIDERS};
+use spare::plan::{PlanOptions, Trigger, Verdict, events, restore};
 use spare::summary::SummaryTool;
 use spare::trajectory::{Segment, VisibleText, segments};
 
+use super::check::only_reasoning_changed;
 use super::dice::Dice;
 use super::prune::{Said, Settings, prune, read, words};
+use super::undone::edited;
 
 pub fn read_run(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
@@ -70,15 +72,7 @@ fn edit_some(text: &str, format: &dyn WireFormat, all: &[Segment], dice: &mut Di
             edits.extend(format.edits(segment, &dice.text(text)));
         }
     }
-    let (after, replaced) = apply(text, &edits).expect("segments have places");
-    let receipt = Receipt {
-        schema: 1,
-        before: TextHash::of(text),
-        after: TextHash::of(&after),
-        replaced,
-        ..Receipt::default()
-    };
-    assert_eq!(restore(&after, &receipt).as_deref(), Ok(text));
+    let after = edited(text, &edits);
     let mut wanted = formats::parse(text).expect("it was read");
     // From the last on, so that the places of the others hold.
     let start = |edit: &&Edit| match edit {
@@ -132,6 +126,7 @@ fn prune_once(text: &str, settings: &Settings, dice: &mut Dice) {
         }
     });
     assert_eq!(restore(&out.after, &out.receipt).as_deref(), Ok(text));
+    only_reasoning_changed(text, &out);
     for done in out.events.iter().filter(|d| !d.plan.segments.is_empty()) {
         let plan = &done.plan;
         let named: Vec<usize> = plan.segments.iter().map(|s| s.segment).collect();

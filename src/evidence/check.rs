@@ -10,8 +10,10 @@
 
 use std::collections::HashSet;
 
-use super::{Line, Source, Standing, space};
-use crate::trajectory::atom::{Atom, AtomKind, atoms, canonical, occurs};
+use super::lines::Lines;
+use super::{Line, Source, Standing, Texts, space};
+use crate::trajectory::Haystack;
+use crate::trajectory::atom::{Atom, AtomKind, atoms, canonical};
 
 /// The labels a line may begin with.
 const LABELS: [&str; 6] = ["Box: ", "List: ", "Text: ", "Code: ", "Number: ", "Name: "];
@@ -91,15 +93,17 @@ pub enum Unfaithful {
 /// The first rule that is broken, with the value and its place.
 pub fn check(source: &Source<'_>, lines: &[Line]) -> Result<(), Unfaithful> {
     let found = atoms(source.text);
-    let required = source.required(&found);
-    let rules = Rules::new(source, &found, &required);
+    let (call, visible) = (Texts::of_call(source.call), Texts::of(source.visible));
+    let call = Standing::of(&call);
+    let required = source.required_beside(&found, &call, &Standing::of(&visible));
+    let rules = Rules::new(source, &found, &required, &call);
     for (number, line) in lines.iter().enumerate() {
         rules.line(&line.text).map_err(|broken| broken.at(number))?;
     }
-    let shown: Vec<&str> = lines.iter().map(|l| rules.variable(&l.text)).collect();
+    let shown: Lines = lines.iter().map(|l| rules.variable(&l.text)).collect();
     for atom in required.iter().filter_map(|&i| found.get(i)) {
         let value = atom.text(source.text);
-        if !shown.iter().any(|l| occurs(l, value)) {
+        if !shown.hold(value) {
             return Err(Unfaithful::Missing {
                 value: value.to_owned(),
                 start: atom.start,
@@ -127,7 +131,8 @@ impl Unfaithful {
 /// What one line is held against.
 pub(super) struct Rules<'a> {
     text: &'a str,
-    call: Standing,
+    own: Haystack<'a>,
+    call: &'a Standing<'a>,
     /// Superseded values, without those that another mention requires.
     forbidden: HashSet<String>,
     /// How boxes are read.
@@ -136,14 +141,20 @@ pub(super) struct Rules<'a> {
 
 impl<'a> Rules<'a> {
     /// `found` are the atoms of the segment, `required` the indexes of those that must stay.
-    pub(super) fn new(source: &Source<'a>, found: &[Atom], required: &[usize]) -> Self {
+    pub(super) fn new(
+        source: &Source<'a>,
+        found: &[Atom],
+        required: &[usize],
+        call: &'a Standing<'a>,
+    ) -> Self {
         let values = |indexes: &[usize]| -> HashSet<String> {
             let atoms = indexes.iter().filter_map(|&i| found.get(i));
             atoms.map(|a| canonical(a.text(source.text))).collect()
         };
         Self {
             text: source.text,
-            call: Standing::of_call(source.call),
+            own: Haystack::new(source.text),
+            call,
             forbidden: &values(source.superseded) - &values(required),
             note: space::note(source.space.as_ref()),
         }
@@ -161,7 +172,7 @@ impl<'a> Rules<'a> {
         let noted = text.trim_end().ends_with(&self.note);
         for atom in atoms(shown) {
             let value = atom.text(shown).to_owned();
-            if !occurs(self.text, &value) && !self.call.mentions(&value) {
+            if !self.own.holds(&value) && !self.call.mentions(&value) {
                 return Err(Unfaithful::Invented { line: 0, value });
             }
             if self.forbids(&value) {
@@ -181,7 +192,7 @@ impl<'a> Rules<'a> {
         Ok(())
     }
 
-    fn variable<'l>(&self, text: &'l str) -> &'l str {
+    pub(super) fn variable<'l>(&self, text: &'l str) -> &'l str {
         variable(text, &self.note)
     }
 

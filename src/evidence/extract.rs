@@ -7,9 +7,10 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::check::{self, Rules};
+use super::lines::Lines;
 use super::piece::{Pieces, WORD, pieces};
 use super::window::Wanted;
-use super::{Evidence, Line, Source, space};
+use super::{Evidence, Line, Source, Standing, Texts, space};
 use crate::trajectory::atom::{Atom, atoms, occurs};
 
 /// How much stands around the values of a line.
@@ -59,11 +60,23 @@ pub fn extract(source: &Source<'_>) -> Evidence {
 pub fn extract_within(source: &Source<'_>, layout: Layout) -> Evidence {
     let text = source.text;
     let atoms = atoms(text);
-    let required = source.required(&atoms);
+    let (call, visible) = (Texts::of_call(source.call), Texts::of(source.visible));
+    let call = Standing::of(&call);
+    let required = source.required_beside(&atoms, &call, &Standing::of(&visible));
     if required.is_empty() {
         return Evidence::default();
     }
-    let rules = Rules::new(source, &atoms, &required);
+    let rules = Rules::new(source, &atoms, &required, &call);
+    let flags = |indexes: &[usize]| {
+        let mut out = vec![false; atoms.len()];
+        for flag in indexes {
+            if let Some(flag) = out.get_mut(*flag) {
+                *flag = true;
+            }
+        }
+        out
+    };
+    let (needed, superseded) = (flags(&required), flags(source.superseded));
     let pieces = pieces(text, &atoms);
     let is = |test: &dyn Fn(usize, &Atom) -> bool| -> Vec<bool> {
         let atom = |index: usize| atoms.get(index).is_some_and(|a| test(index, a));
@@ -76,9 +89,9 @@ pub fn extract_within(source: &Source<'_>, layout: Layout) -> Evidence {
     let wanted = Wanted {
         text,
         pieces: &pieces,
-        required: &is(&|index, _| required.contains(&index)),
+        required: &is(&|index, _| is_set(&needed, index)),
         barred: &is(&|index, a| {
-            !required.contains(&index) && (source.superseded.contains(&index) || rules.bars(a))
+            !is_set(&needed, index) && (is_set(&superseded, index) || rules.bars(a))
         }),
         limit: WORD.saturating_mul(layout.words),
     };
@@ -89,25 +102,27 @@ pub fn extract_within(source: &Source<'_>, layout: Layout) -> Evidence {
         atoms: &atoms,
         pieces: &pieces,
         lines: Vec::new(),
+        shown: Lines::default(),
         seen: HashSet::new(),
     };
     for sentence in &pieces.sentences {
         for window in wanted.windows(sentence) {
             let values: Vec<&Atom> = out
                 .atoms_in(&window)
-                .filter(|(i, _)| required.contains(i))
+                .filter(|(i, _)| is_set(&needed, *i))
                 .map(|(_, a)| a)
                 .collect();
             out.write(&window, &values);
         }
     }
+    let lines = out.lines.into_iter();
     Evidence {
-        lines: out
-            .lines
-            .into_iter()
-            .map(|text| Line { text, anchor: None })
-            .collect(),
+        lines: lines.map(|text| Line { text, anchor: None }).collect(),
     }
+}
+
+fn is_set(flags: &[bool], index: usize) -> bool {
+    flags.get(index).copied().unwrap_or(false)
 }
 
 struct Writer<'a> {
@@ -117,6 +132,8 @@ struct Writer<'a> {
     atoms: &'a [Atom],
     pieces: &'a Pieces,
     lines: Vec<String>,
+    /// What the lines say, without labels and notes.
+    shown: Lines,
     seen: HashSet<String>,
 }
 
@@ -132,13 +149,14 @@ impl<'a> Writer<'a> {
     /// Adds the line of a window that keeps `values`, unless earlier lines keep all of them.
     fn write(&mut self, window: &Range<usize>, values: &[&Atom]) {
         let text = self.text;
-        let kept =
-            |value: &str| value.len() >= SHORT_BYTES && self.lines.iter().any(|l| occurs(l, value));
+        let kept = |value: &str| value.len() >= SHORT_BYTES && self.shown.hold(value);
         if values.iter().all(|a| kept(a.text(text))) {
             return;
         }
         let line = self.line(window, values);
-        if self.rules.line(&line).is_ok() && values.iter().all(|a| occurs(&line, a.text(text))) {
+        // The words of the segment may end as a note does, and a value in a note is not kept.
+        let shown = self.rules.variable(&line);
+        if self.rules.line(&line).is_ok() && values.iter().all(|a| occurs(shown, a.text(text))) {
             self.push(line);
             return;
         }
@@ -149,6 +167,7 @@ impl<'a> Writer<'a> {
 
     fn push(&mut self, line: String) {
         if self.seen.insert(line.clone()) {
+            self.shown.push(self.rules.variable(&line).to_owned());
             self.lines.push(line);
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! [`extract`] picks the clauses of a segment that hold its values, word for word; [`check`] says whether lines,
 //! extracted or written by a model, are faithful; [`render`] and [`is_evidence`] write and read the marks.
-//! No model and no tensor: cost is linear in the segment times the number of its values.
+//! No model and no tensor: cost is near linear in the segment and its call.
 //!
 //! Source: SPARE (arXiv 2608.22963), visual evidence preservation; the exact rules are this project's, see [`check`].
 
@@ -10,14 +10,17 @@ mod check;
 mod extract;
 #[cfg(feature = "engine")]
 mod generate;
+mod lines;
 mod mark;
 mod piece;
 mod space;
 mod window;
 mod word;
 
+use std::collections::HashSet;
 use std::ops::Range;
 
+use crate::trajectory::Haystack;
 use crate::trajectory::atom::{self, Atom, AtomKind};
 
 pub use check::{Unfaithful, check};
@@ -56,34 +59,66 @@ impl Source<'_> {
     /// and neither superseded nor in the call or the visible text of the same turn. `atoms` are those of `text`.
     #[must_use]
     pub fn required(&self, atoms: &[Atom]) -> Vec<usize> {
-        let call = Standing::of_call(self.call);
-        let visible = Standing::of(self.visible);
-        let touched = |a: &Atom| {
-            self.sensitive
-                .iter()
-                .any(|r| r.start < a.end && a.start < r.end)
-        };
+        let (call, visible) = (Texts::of_call(self.call), Texts::of(self.visible));
+        self.required_beside(atoms, &Standing::of(&call), &Standing::of(&visible))
+    }
+
+    /// [`Source::required`] with the texts of the same turn read already.
+    fn required_beside(
+        &self,
+        atoms: &[Atom],
+        call: &Standing<'_>,
+        visible: &Standing<'_>,
+    ) -> Vec<usize> {
+        let touched = Touched::by(self.sensitive);
+        let only_here: HashSet<usize> = self.only_here.iter().copied().collect();
+        let superseded: HashSet<usize> = self.superseded.iter().copied().collect();
         let stays = |a: &Atom| {
             let value = a.text(self.text);
             call.holds(value, a.kind) || visible.holds(value, a.kind)
         };
         (atoms.iter().enumerate())
-            .filter(|(i, a)| touched(a) || self.only_here.contains(i))
-            .filter(|(i, a)| !self.superseded.contains(i) && !stays(a))
+            .filter(|(i, a)| touched.meets(a) || only_here.contains(i))
+            .filter(|(i, a)| !superseded.contains(i) && !stays(a))
             .map(|(i, _)| i)
             .collect()
     }
 }
 
+/// Ranges that are asked whether one of them meets an atom.
+struct Touched {
+    /// Their starts, sorted, each with the furthest end up to it.
+    ranges: Vec<(usize, usize)>,
+}
+
+impl Touched {
+    fn by(ranges: &[Range<usize>]) -> Self {
+        let mut ranges: Vec<_> = ranges.iter().map(|r| (r.start, r.end)).collect();
+        ranges.sort_unstable();
+        let mut furthest = 0;
+        for (_, end) in &mut ranges {
+            furthest = furthest.max(*end);
+            *end = furthest;
+        }
+        Self { ranges }
+    }
+
+    fn meets(&self, atom: &Atom) -> bool {
+        let before = self.ranges.partition_point(|(start, _)| *start < atom.end);
+        let last = before.checked_sub(1).and_then(|at| self.ranges.get(at));
+        last.is_some_and(|(_, end)| atom.start < *end)
+    }
+}
+
 /// A text in which values may stand already.
-struct Standing {
+struct Texts {
     /// The text, and a second time with JSON escapes resolved where it has any.
-    texts: Vec<String>,
+    plain: Vec<String>,
     /// The same with bracketed lists blanked out: a number of a box is not the box's value.
     flat: Vec<String>,
 }
 
-impl Standing {
+impl Texts {
     fn of(text: &str) -> Self {
         Self::build(vec![text.to_owned()])
     }
@@ -96,25 +131,41 @@ impl Standing {
         Self::build(texts)
     }
 
-    fn build(texts: Vec<String>) -> Self {
-        let flat = texts.iter().map(|t| atom::blank_lists(t)).collect();
-        Self { texts, flat }
+    fn build(plain: Vec<String>) -> Self {
+        let flat = plain.iter().map(|t| atom::blank_lists(t)).collect();
+        Self { plain, flat }
+    }
+}
+
+/// [`Texts`], indexed.
+struct Standing<'t> {
+    plain: Vec<Haystack<'t>>,
+    flat: Vec<Haystack<'t>>,
+}
+
+impl<'t> Standing<'t> {
+    fn of(texts: &'t Texts) -> Self {
+        let index = |texts: &'t [String]| texts.iter().map(|t| Haystack::new(t)).collect();
+        Self {
+            plain: index(&texts.plain),
+            flat: index(&texts.flat),
+        }
     }
 
     /// `true` if the value stands here as a value of its own. A single character is too often a coincidence
     /// (a digit on a sign, an image index in the call): it does not count.
     fn holds(&self, value: &str, kind: AtomKind) -> bool {
         let texts = if kind == AtomKind::List {
-            &self.texts
+            &self.plain
         } else {
             &self.flat
         };
-        value.chars().nth(1).is_some() && texts.iter().any(|t| atom::occurs(t, value))
+        value.chars().nth(1).is_some() && texts.iter().any(|t| t.holds(value))
     }
 
     /// `true` if the value occurs at all.
     fn mentions(&self, value: &str) -> bool {
-        self.texts.iter().any(|t| atom::occurs(t, value))
+        self.plain.iter().any(|t| t.holds(value))
     }
 }
 

@@ -25,16 +25,48 @@ pub(super) struct Piece {
 /// A segment in pieces.
 pub(super) struct Pieces {
     pub(super) all: Vec<Piece>,
-    /// Ranges of `all`, in order, none empty.
+    /// Ranges of `all`, in order, none empty, each behind the other.
     pub(super) sentences: Vec<Range<usize>>,
+    /// Half words, and words that are no values, before each piece and at the end.
+    sums: Vec<(usize, usize)>,
 }
 
 impl Pieces {
     /// Half words in a range of pieces.
     pub(super) fn weight(&self, range: Range<usize>) -> usize {
-        self.all
-            .get(range)
-            .map_or(0, |pieces| pieces.iter().map(|p| p.weight).sum())
+        self.sum(range).0
+    }
+
+    /// Words in a range of pieces that are no values.
+    pub(super) fn words(&self, range: Range<usize>) -> usize {
+        self.sum(range).1
+    }
+
+    fn sum(&self, range: Range<usize>) -> (usize, usize) {
+        match (self.sums.get(range.start), self.sums.get(range.end)) {
+            (Some(start), Some(end)) => {
+                (end.0.saturating_sub(start.0), end.1.saturating_sub(start.1))
+            }
+            _ => (0, 0),
+        }
+    }
+
+    /// The sentence that ends before piece `end`.
+    pub(super) fn sentence_to(&self, end: usize) -> Option<&Range<usize>> {
+        let at = self.sentences.partition_point(|s| s.end < end);
+        self.sentences.get(at).filter(|s| s.end == end)
+    }
+
+    fn count(mut self, text: &str) -> Self {
+        let mut sum = (0, 0);
+        self.sums = vec![sum];
+        for piece in &self.all {
+            let shown = text.get(piece.start..piece.end).unwrap_or("");
+            let word = piece.atom.is_none() && shown.contains(char::is_alphabetic);
+            sum = (sum.0 + piece.weight, sum.1 + usize::from(word));
+            self.sums.push(sum);
+        }
+        self
     }
 }
 
@@ -49,6 +81,7 @@ pub(super) fn pieces(text: &str, atoms: &[Atom]) -> Pieces {
     let mut out = Pieces {
         all: Vec::new(),
         sentences: Vec::new(),
+        sums: Vec::new(),
     };
     let mut first = 0; // first piece of the sentence
     let mut at = 0;
@@ -81,7 +114,7 @@ pub(super) fn pieces(text: &str, atoms: &[Atom]) -> Pieces {
         }
     }
     close(&mut out, &mut first);
-    out
+    out.count(text)
 }
 
 /// The byte ranges of the sentences of `text`, whose atoms are `atoms`; none cuts one.

@@ -50,9 +50,7 @@ impl Wanted<'_> {
 
     /// Words that are not values.
     fn context(&self, range: Range<usize>) -> usize {
-        range
-            .filter(|&p| self.word(p).contains(char::is_alphabetic))
-            .count()
+        self.pieces.words(range)
     }
 
     /// First piece of the clause that `piece` lies in, not before `floor`.
@@ -170,7 +168,7 @@ impl Wanted<'_> {
         clause: usize,
     ) -> Range<usize> {
         let Range { start, mut end } = window;
-        let sentence_ends = self.pieces.sentences.iter().any(|s| s.end == end);
+        let sentence_ends = self.pieces.sentence_to(end).is_some();
         while end > group.end
             && !sentence_ends
             && (end <= clause)
@@ -217,12 +215,7 @@ impl Wanted<'_> {
         if !opens || !word::is_pronoun(self.word(window.start)) {
             return window;
         }
-        let Some(before) = self
-            .pieces
-            .sentences
-            .iter()
-            .find(|s| s.end == sentence.start)
-        else {
+        let Some(before) = self.pieces.sentence_to(sentence.start) else {
             return window;
         };
         let gap = |a: usize, b: usize| {

@@ -1,21 +1,20 @@
 //! Anthropic Messages: a request body with `messages` inside, or a bare list of messages.
 //! A thinking block is exact or absent: an edit takes the whole block out and may leave a plain text block in its place.
 
+mod block;
 mod history;
 
 use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::openai_chat::{keys, shape, short, text_part};
-use super::picture::picture_part;
+use super::openai_chat::{keys, shape, text_part};
+use super::turns::{Turns, empty};
 use super::{Edit, FormatError, WireFormat};
 use crate::evidence::{HEADER, is_evidence};
-use crate::trajectory::{
-    Frozen, Message, Part, Picture, PictureSource, Place, Reasoning, Role, Segment, SegmentKind,
-    ToolCall, Trajectory,
-};
+use crate::trajectory::{Message, Place, Role, Segment, SegmentKind, Trajectory};
 
+use block::{assistant_block, part, result, stays};
 pub(crate) use history::{Entry, entries, person_speaks};
 
 /// Anthropic Messages.
@@ -23,12 +22,6 @@ pub struct Anthropic;
 
 const EXPECTED: &str =
     "an Anthropic run: an object with `messages`, or an array of messages of user and assistant";
-
-/// Nobody but the provider can read it, so nothing can be said about what it holds.
-const REDACTED: Frozen = Frozen::Rule(
-    "redacted_thinking",
-    "the block is encrypted: what it says is unknown",
-);
 
 impl WireFormat for Anthropic {
     fn name(&self) -> &'static str {
@@ -215,13 +208,6 @@ pub(crate) fn message(value: &Value, at: &str) -> Result<Vec<Message>, FormatErr
     }
 }
 
-fn empty(role: Role) -> Message {
-    let mut message = Message::user("");
-    message.role = role;
-    message.parts.clear();
-    message
-}
-
 fn content(role: Role, value: &Value, at: &str) -> Result<Vec<Message>, FormatError> {
     let blocks = match value {
         Value::String(text) => {
@@ -233,157 +219,16 @@ fn content(role: Role, value: &Value, at: &str) -> Result<Vec<Message>, FormatEr
         other => return Err(shape(at, other, "a string or an array of content blocks")),
     };
     let keeps = blocks.iter().any(stays);
-    let mut out = Vec::new();
-    let mut message = empty(role);
+    let mut out = Turns::of(role);
     for (index, block) in blocks.iter().enumerate() {
         let at = format!("{at}/{index}");
         if kind(block) == "tool_result" {
-            flush(&mut message, role, &mut out);
-            out.push(result(block, &at)?);
+            out.result(result(block, &at)?);
         } else if role == Role::Assistant {
-            assistant_block(&mut message, block, &at, keeps)?;
+            assistant_block(out.open(), block, &at, keeps)?;
         } else {
-            message.parts.push(part(block, &at)?);
+            out.open().parts.push(part(block, &at)?);
         }
     }
-    flush(&mut message, role, &mut out);
-    if out.is_empty() {
-        out.push(message);
-    }
-    Ok(out)
-}
-
-fn flush(message: &mut Message, role: Role, out: &mut Vec<Message>) {
-    let done = std::mem::replace(message, empty(role));
-    if !done.parts.is_empty() || !done.calls.is_empty() || !done.reasoning.is_empty() {
-        let content_is_list = !done.parts.is_empty();
-        out.push(Message {
-            content_is_list,
-            ..done
-        });
-    }
-}
-
-/// Whether a block keeps its message from being empty when all thinking leaves.
-fn stays(block: &Value) -> bool {
-    match kind(block) {
-        "thinking" | "redacted_thinking" => false,
-        "text" => block
-            .get("text")
-            .and_then(Value::as_str)
-            .is_some_and(|t| !t.trim().is_empty()),
-        _ => true,
-    }
-}
-
-fn assistant_block(
-    message: &mut Message,
-    block: &Value,
-    at: &str,
-    keeps: bool,
-) -> Result<(), FormatError> {
-    let reasoning = |text: &str, key: &str, frozen| Reasoning {
-        text: text.to_owned(),
-        places: vec![Place {
-            pointer: format!("{at}/{key}"),
-            range: 0..text.len(),
-        }],
-        frozen,
-        may_be_empty: keeps && frozen.is_none(),
-    };
-    match kind(block) {
-        "thinking" => {
-            let text = string(block, "thinking", at)?;
-            message.reasoning.push(reasoning(text, "thinking", None));
-        }
-        "redacted_thinking" => message.reasoning.push(Reasoning {
-            frozen: Some(REDACTED),
-            ..Reasoning::default()
-        }),
-        "tool_use" => {
-            let arguments = match block.get("input") {
-                Some(input @ (Value::Object(_) | Value::String(_))) => input.clone(),
-                None | Some(Value::Null) => json!({}),
-                Some(other) => return Err(shape(&format!("{at}/input"), other, "an object")),
-            };
-            message.calls.push(ToolCall {
-                id: block.get("id").and_then(Value::as_str).map(str::to_owned),
-                name: string(block, "name", at)?.to_owned(),
-                arguments,
-            });
-        }
-        _ => match left_by_thinking(block) {
-            Some(text) if kind(block) == "text" => {
-                message.reasoning.push(reasoning(text, "text", None));
-            }
-            _ => message.parts.push(part(block, at)?),
-        },
-    }
-    Ok(())
-}
-
-fn string<'a>(block: &'a Value, key: &str, at: &str) -> Result<&'a str, FormatError> {
-    match block.get(key) {
-        Some(Value::String(text)) => Ok(text),
-        Some(other) => Err(shape(&format!("{at}/{key}"), other, "a string")),
-        None => Err(FormatError::Shape {
-            pointer: at.into(),
-            found: format!("a block without `{key}`{}", keys(block)),
-            expected: format!(
-                "a block of type `{}` with a string `{key}`",
-                short(kind(block))
-            ),
-        }),
-    }
-}
-
-fn result(block: &Value, at: &str) -> Result<Message, FormatError> {
-    let id = string(block, "tool_use_id", at)?;
-    let at = format!("{at}/content");
-    let mut message = Message::tool(id, Vec::new());
-    match block.get("content") {
-        None | Some(Value::Null) => message.parts.push(Part::text("")),
-        Some(Value::String(text)) => message.parts.push(text_part(text, at)),
-        Some(Value::Array(blocks)) => {
-            message.content_is_list = true;
-            for (index, block) in blocks.iter().enumerate() {
-                message.parts.push(part(block, &format!("{at}/{index}"))?);
-            }
-        }
-        Some(other) => {
-            return Err(shape(&at, other, "a string or an array of content blocks"));
-        }
-    }
-    message.content_is_list &= !message.parts.is_empty();
-    Ok(message)
-}
-
-fn part(block: &Value, at: &str) -> Result<Part, FormatError> {
-    match kind(block) {
-        "" => Err(shape(at, block, "a content block: an object with `type`")),
-        "text" => Ok(text_part(string(block, "text", at)?, format!("{at}/text"))),
-        "image" => image(block, at),
-        _ => Ok(Part::Other(block.clone())),
-    }
-}
-
-fn image(block: &Value, at: &str) -> Result<Part, FormatError> {
-    let at = format!("{at}/source");
-    let Some(source) = block.get("source").filter(|s| s.is_object()) else {
-        return Err(shape(&at, block, "an image block with an object `source`"));
-    };
-    match kind(source) {
-        "base64" => {
-            let media = string(source, "media_type", &at)?;
-            let data = string(source, "data", &at)?;
-            let source = PictureSource::DataUri(format!("data:{media};base64,{data}"));
-            let pointer = format!("{at}/data");
-            Ok(Part::Picture(Picture { source, pointer }))
-        }
-        "url" => Ok(picture_part(
-            string(source, "url", &at)?,
-            format!("{at}/url"),
-        )),
-        _ => Ok(Part::Other(block.clone())),
-    }
+    Ok(out.finish())
 }

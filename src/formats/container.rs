@@ -104,8 +104,12 @@ pub fn detect<R: BufRead>(
             }
         }
         None => {
+            let looked_at = seen.len();
             reader.read_to_end(&mut seen)?;
-            whole(&seen, forced)
+            // A text of one line was parsed already, and a large one should not stand in memory twice.
+            let rest = trimmed(seen.get(looked_at..).unwrap_or_default());
+            let only = values.pop().filter(|_| nonblank == 1 && rest.is_empty());
+            whole(&seen, only, forced)
         }
     };
     let replayed = Replayed {
@@ -116,9 +120,9 @@ pub fn detect<R: BufRead>(
     Ok((container, replayed))
 }
 
-/// A text that is to be read as a whole.
-fn whole(bytes: &[u8], forced: Option<&str>) -> Container {
-    match serde_json::from_slice::<Value>(trimmed(bytes)) {
+/// A text that is to be read as a whole; `value` is what it holds, where that is known.
+fn whole(bytes: &[u8], value: Option<Value>, forced: Option<&str>) -> Container {
+    match value.map_or_else(|| serde_json::from_slice(trimmed(bytes)), Ok) {
         Ok(root) => {
             let elements = root.as_array().map(Vec::as_slice).unwrap_or_default();
             if !is_run(&root, forced) && elements.iter().any(|e| is_run(e, forced)) {
@@ -201,6 +205,10 @@ mod tests {
             assert_eq!(of(name, &format!("[\n{RUN},\n 7,\n{RUN}\n]")), Array);
             assert_eq!(of(name, &format!("[[{MESSAGE}], [{MESSAGE}]]")), Array);
             assert_eq!(of(name, "{\n broken"), Json);
+            // A first line that is longer than the sample, with and without others behind it.
+            let long = RUN.replace("\"a\"", &format!("\"{}\"", "a".repeat(SAMPLE_BYTES)));
+            assert_eq!(of(name, &format!("{long}\n\0\n")), Json);
+            assert_eq!(of(name, &format!("{long}\n{RUN}\n")), Jsonl);
             assert_eq!(of(name, ""), Json);
         }
         assert_eq!(of("a.jsonl", ""), Jsonl);

@@ -1,10 +1,13 @@
 //! Google Gemini: `contents` of `parts`, in camelCase or snake_case, as a request body or a bare list.
 //! Reasoning is text of parts with `thought: true`; a signature stays on the part that carries it.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 
 use super::openai_chat::{keys, shape, text_part};
 use super::picture::picture_part;
+use super::turns::{Turns, empty};
 use super::{Edit, FormatError, WireFormat};
 use crate::trajectory::{
     Message, Part, Picture, PictureSource, Place, Reasoning, Role, Segment, SegmentKind, ToolCall,
@@ -73,7 +76,7 @@ impl WireFormat for Gemini {
                 }
             }
         }
-        let mut calls: Vec<ToolCall> = Vec::new();
+        let (mut ids, mut names) = (HashSet::new(), HashSet::new());
         for (index, value) in contents.iter().enumerate() {
             let at = format!("{pointer}/{index}");
             let role = role(value, &at)?;
@@ -82,11 +85,11 @@ impl WireFormat for Gemini {
                     continue;
                 };
                 let id = id(answer);
-                let same = |call: &&ToolCall| match &id {
-                    Some(_) => call.id == id,
-                    None => Some(call.name.as_str()) == name(answer),
+                let known = match &id {
+                    Some(id) => ids.contains(id),
+                    None => name(answer).is_some_and(|name| names.contains(name)),
                 };
-                if !calls.iter().any(|call| same(&call)) {
+                if !known {
                     let id = id
                         .or_else(|| name(answer).map(str::to_owned))
                         .unwrap_or_else(|| "(no id)".into());
@@ -95,7 +98,10 @@ impl WireFormat for Gemini {
                 }
             }
             let messages = content(value, role, &at)?;
-            calls.extend(messages.iter().flat_map(|m| m.calls.iter().cloned()));
+            for call in messages.iter().flat_map(|m| &m.calls) {
+                ids.extend(call.id.clone());
+                names.insert(call.name.clone());
+            }
             run.messages.extend(messages);
         }
         Ok(run)
@@ -196,13 +202,6 @@ fn role(value: &Value, at: &str) -> Result<Role, FormatError> {
     }
 }
 
-fn empty(role: Role) -> Message {
-    let mut message = Message::user("");
-    message.role = role;
-    message.parts.clear();
-    message
-}
-
 /// One content: responses become messages of their own, in order.
 fn content(value: &Value, role: Role, at: &str) -> Result<Vec<Message>, FormatError> {
     let parts = match value.get("parts") {
@@ -217,22 +216,20 @@ fn content(value: &Value, role: Role, at: &str) -> Result<Vec<Message>, FormatEr
         }
     };
     let keeps = parts.iter().any(stays);
-    let mut out = Vec::new();
-    let mut message = empty(role);
+    let mut out = Turns::of(role);
     for (index, value) in parts.iter().enumerate() {
         let at = format!("{at}/parts/{index}");
         if !value.is_object() {
             return Err(shape(&at, value, "a part: an object"));
         }
         if let Some((key, response)) = field(value, RESPONSE) {
-            flush(&mut message, role, &mut out);
-            out.push(answer(response, &format!("{at}/{key}"))?);
+            out.result(answer(response, &format!("{at}/{key}"))?);
         } else if let Some((key, call)) = field(value, CALL) {
-            message
+            out.open()
                 .calls
                 .push(function_call(call, &format!("{at}/{key}"))?);
         } else if let (true, Some(Value::String(text))) = (is_thought(value), value.get("text")) {
-            message.reasoning.push(Reasoning {
+            out.open().reasoning.push(Reasoning {
                 text: text.clone(),
                 places: vec![Place {
                     pointer: format!("{at}/text"),
@@ -242,25 +239,10 @@ fn content(value: &Value, role: Role, at: &str) -> Result<Vec<Message>, FormatEr
                 may_be_empty: keeps,
             });
         } else {
-            message.parts.push(part(value, &at)?);
+            out.open().parts.push(part(value, &at)?);
         }
     }
-    flush(&mut message, role, &mut out);
-    if out.is_empty() {
-        out.push(message);
-    }
-    Ok(out)
-}
-
-fn flush(message: &mut Message, role: Role, out: &mut Vec<Message>) {
-    let done = std::mem::replace(message, empty(role));
-    if !done.parts.is_empty() || !done.calls.is_empty() || !done.reasoning.is_empty() {
-        let content_is_list = !done.parts.is_empty();
-        out.push(Message {
-            content_is_list,
-            ..done
-        });
-    }
+    Ok(out.finish())
 }
 
 /// Whether a part keeps its content from being empty when all thoughts leave.

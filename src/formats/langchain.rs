@@ -6,6 +6,8 @@
 mod blocks;
 mod calls;
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::openai_chat::{keys, shape, text_part};
@@ -54,18 +56,16 @@ impl WireFormat for LangChain {
             },
             messages: Vec::new(),
         };
+        let mut calls = HashSet::new();
         for (index, value) in messages.iter().enumerate() {
             let message = message(value, &format!("{pointer}/{index}"))?;
-            let known = |id: &String| {
-                let mut calls = run.messages.iter().flat_map(|m| &m.calls);
-                calls.any(|call| call.id.as_ref() == Some(id))
-            };
-            if let Some(id) = message.answers.as_ref().filter(|id| !known(id)) {
+            if let Some(id) = message.answers.as_ref().filter(|id| !calls.contains(*id)) {
                 return Err(FormatError::ResultWithoutCall {
                     pointer: format!("{pointer}/{index}"),
                     id: id.clone(),
                 });
             }
+            calls.extend(message.calls.iter().filter_map(|call| call.id.clone()));
             run.messages.push(message);
         }
         Ok(run)

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::openai_chat::{keys, shape, short, text_part};
+use super::openai_chat::{keys, role, shape, text_part};
 use super::picture::picture_part;
 use super::share_gpt::{call, tools};
 use super::{Edit, FormatError, WireFormat};
@@ -88,27 +88,16 @@ pub(crate) fn content(message: &Value) -> Option<&Vec<Value>> {
     message.get("content")?.as_array()
 }
 
+const ROLES: [(&str, Role); 5] = [
+    ("system", Role::System),
+    ("user", Role::User),
+    ("assistant", Role::Assistant),
+    ("tool", Role::Tool),
+    ("observation", Role::Tool),
+];
+
 fn message(value: &Value, at: &str) -> Result<Message, FormatError> {
-    let role = match value.get("role").and_then(Value::as_str) {
-        Some("system") => Role::System,
-        Some("user") => Role::User,
-        Some("assistant") => Role::Assistant,
-        Some("tool" | "observation") => Role::Tool,
-        Some(other) => {
-            return Err(FormatError::Shape {
-                pointer: format!("{at}/role"),
-                found: format!("`{}`", short(other)),
-                expected: "system, user, assistant or tool".into(),
-            });
-        }
-        None => {
-            return Err(shape(
-                at,
-                value,
-                "a message: an object with a string `role`",
-            ));
-        }
-    };
+    let (_, role) = role(value, at, &ROLES)?;
     let mut message = Message::user("");
     message.role = role;
     message.parts.clear();

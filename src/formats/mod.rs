@@ -22,6 +22,7 @@ mod qwen_agent;
 mod records;
 mod repair;
 mod share_gpt;
+mod turns;
 
 pub use anthropic::Anthropic;
 pub use check::{Checked, check, worse};

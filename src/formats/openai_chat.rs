@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Edit, FormatError, WireFormat, chat_part, chat_reasoning, parse};
 use crate::trajectory::{
@@ -96,7 +96,7 @@ fn read_value(root: &Value) -> Result<Trajectory, FormatError> {
         Some(Value::Array(tools)) => tools.clone(),
         Some(other) => return Err(shape("/tools", other, "an array of tool definitions")),
     };
-    let mut calls = HashSet::new();
+    let (mut calls, mut names) = (HashSet::new(), HashSet::new());
     for (index, value) in messages.iter().enumerate() {
         let at = format!("{pointer}/{index}");
         let message = message(value, &at)?;
@@ -105,11 +105,10 @@ fn read_value(root: &Value) -> Result<Trajectory, FormatError> {
             // A legacy function result names its function where others name their call.
             let name = value.get("name").and_then(Value::as_str);
             let name = name.filter(|_| value.get("role").is_some_and(|role| role == "function"));
-            let mut earlier = run.messages.iter().flat_map(|m: &Message| &m.calls);
             let open = match (&message.answers, name) {
                 (Some(id), _) => calls.contains(id),
-                (None, Some(name)) => earlier.any(|call| call.name == name),
-                (None, None) => earlier.next().is_some(),
+                (None, Some(name)) => names.contains(name),
+                (None, None) => !names.is_empty(),
             };
             if !open {
                 let id = message.answers.or(name.map(str::to_owned));
@@ -119,38 +118,61 @@ fn read_value(root: &Value) -> Result<Trajectory, FormatError> {
                 });
             }
         }
+        names.extend(message.calls.iter().map(|call| call.name.clone()));
         run.messages.push(message);
     }
     Ok(run)
 }
 
-fn message(value: &Value, at: &str) -> Result<Message, FormatError> {
+const ROLES: [(&str, Role); 6] = [
+    ("system", Role::System),
+    ("developer", Role::System),
+    ("user", Role::User),
+    ("assistant", Role::Assistant),
+    ("tool", Role::Tool),
+    ("function", Role::Tool),
+];
+
+/// The fields and the role of a message, by the names that its format has for roles.
+pub(crate) fn role<'v>(
+    value: &'v Value,
+    at: &str,
+    roles: &[(&str, Role)],
+) -> Result<(&'v Map<String, Value>, Role), FormatError> {
+    let expected = "a message: an object with `role`";
     let Value::Object(fields) = value else {
-        return Err(shape(at, value, "a message: an object with `role`"));
+        return Err(shape(at, value, expected));
     };
-    let role = match fields.get("role") {
-        Some(Value::String(role)) => match role.as_str() {
-            "system" | "developer" => Role::System,
-            "user" => Role::User,
-            "assistant" => Role::Assistant,
-            "tool" | "function" => Role::Tool,
-            other => {
-                return Err(FormatError::Shape {
-                    pointer: format!("{at}/role"),
-                    found: format!("`{}`", short(other)),
-                    expected: "system, developer, user, assistant, tool or function".into(),
-                });
-            }
-        },
-        Some(other) => return Err(shape(&format!("{at}/role"), other, "a string")),
-        None => {
-            return Err(FormatError::Shape {
-                pointer: at.into(),
-                found: format!("an object without `role`{}", keys(value)),
-                expected: "a message: an object with `role`".into(),
-            });
+    let at_role = format!("{at}/role");
+    match fields.get("role") {
+        Some(Value::String(name)) => {
+            let known = roles.iter().find(|(known, _)| known == name);
+            let (_, role) = known.ok_or_else(|| FormatError::Shape {
+                pointer: at_role,
+                found: format!("`{}`", short(name)),
+                expected: one_of(roles),
+            })?;
+            Ok((fields, *role))
         }
-    };
+        Some(other) => Err(shape(&at_role, other, "a string")),
+        None => Err(FormatError::Shape {
+            pointer: at.into(),
+            found: format!("an object without `role`{}", keys(value)),
+            expected: expected.into(),
+        }),
+    }
+}
+
+fn one_of(roles: &[(&str, Role)]) -> String {
+    let names: Vec<&str> = roles.iter().map(|(name, _)| *name).collect();
+    match names.as_slice() {
+        [head @ .., last] => format!("{} or {last}", head.join(", ")),
+        [] => String::new(),
+    }
+}
+
+fn message(value: &Value, at: &str) -> Result<Message, FormatError> {
+    let (fields, role) = role(value, at, &ROLES)?;
     let mut message = Message::user("");
     message.role = role;
     message.parts = content(fields.get("content"), at)?;
@@ -228,7 +250,11 @@ fn calls(message: &Value, at: &str) -> Result<Vec<ToolCall>, FormatError> {
     Ok(out)
 }
 
-fn function_call(function: &Value, id: Option<&Value>, at: &str) -> Result<ToolCall, FormatError> {
+pub(crate) fn function_call(
+    function: &Value,
+    id: Option<&Value>,
+    at: &str,
+) -> Result<ToolCall, FormatError> {
     let Some(Value::String(name)) = function.get("name") else {
         return Err(shape(at, function, "a function with a string `name`"));
     };

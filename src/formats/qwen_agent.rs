@@ -5,10 +5,10 @@
 
 use serde_json::Value;
 
-use super::openai_chat::{keys, shape, short, text_part};
+use super::openai_chat::{function_call, keys, role, shape, text_part};
 use super::picture::picture_part;
 use super::{FormatError, WireFormat};
-use crate::trajectory::{Message, Part, Place, Reasoning, Role, ToolCall, Trajectory};
+use crate::trajectory::{Message, Part, Place, Reasoning, Role, Trajectory};
 
 /// Qwen-Agent messages.
 pub struct QwenAgent;
@@ -177,27 +177,15 @@ fn join(before: &mut Message, message: Message) {
     before.calls.extend(message.calls);
 }
 
+const ROLES: [(&str, Role); 4] = [
+    ("system", Role::System),
+    ("user", Role::User),
+    ("assistant", Role::Assistant),
+    ("function", Role::Tool),
+];
+
 fn message(value: &Value, at: &str) -> Result<Message, FormatError> {
-    let Value::Object(fields) = value else {
-        return Err(shape(at, value, "a message: an object with `role`"));
-    };
-    let role = match fields.get("role") {
-        Some(Value::String(role)) => match role.as_str() {
-            "system" => Role::System,
-            "user" => Role::User,
-            "assistant" => Role::Assistant,
-            "function" => Role::Tool,
-            other => {
-                return Err(FormatError::Shape {
-                    pointer: format!("{at}/role"),
-                    found: format!("`{}`", short(other)),
-                    expected: "system, user, assistant or function".into(),
-                });
-            }
-        },
-        Some(other) => return Err(shape(&format!("{at}/role"), other, "a string")),
-        None => return Err(shape(at, value, "a message: an object with `role`")),
-    };
+    let (fields, role) = role(value, at, &ROLES)?;
     let mut message = Message::user("");
     message.role = role;
     message.parts = content(fields.get("content"), at)?;
@@ -211,9 +199,11 @@ fn message(value: &Value, at: &str) -> Result<Message, FormatError> {
         message.answers = number.clone();
     }
     if role == Role::Assistant {
-        message
-            .calls
-            .extend(call(fields.get("function_call"), number, at)?);
+        if let Some(call) = fields.get("function_call").filter(|call| !call.is_null()) {
+            let id = number.map(Value::String);
+            let call = function_call(call, id.as_ref(), &format!("{at}/function_call"))?;
+            message.calls.push(call);
+        }
         // Nothing else stands in a message of text, so that text never becomes empty.
         message.content_is_list |= message.calls.is_empty();
         let alone = message.calls.is_empty() && message.parts.iter().all(is_blank);
@@ -250,36 +240,6 @@ fn reasoning(
             .collect()),
         Some(other) => Err(shape(&at, other, "a string or an array of content items")),
     }
-}
-
-fn call(
-    value: Option<&Value>,
-    id: Option<String>,
-    at: &str,
-) -> Result<Option<ToolCall>, FormatError> {
-    let at = format!("{at}/function_call");
-    let Some(value) = value.filter(|v| !v.is_null()) else {
-        return Ok(None);
-    };
-    let Some(Value::String(name)) = value.get("name") else {
-        return Err(shape(&at, value, "an object with a string `name`"));
-    };
-    let arguments = match value.get("arguments") {
-        Some(value @ (Value::String(_) | Value::Object(_))) => value.clone(),
-        None | Some(Value::Null) => Value::String(String::new()),
-        Some(other) => {
-            return Err(shape(
-                &format!("{at}/arguments"),
-                other,
-                "a string of JSON or an object",
-            ));
-        }
-    };
-    Ok(Some(ToolCall {
-        id,
-        name: name.clone(),
-        arguments,
-    }))
 }
 
 fn content(value: Option<&Value>, at: &str) -> Result<Vec<Part>, FormatError> {

@@ -206,11 +206,12 @@ fn rebuild(
     options: &PlanOptions,
 ) {
     let found = atoms(&segment.text);
+    let keep: HashSet<&str> = keep.iter().copied().collect();
     let only_here: Vec<usize> = (0..found.len())
         .filter(|index| {
             found
                 .get(*index)
-                .is_some_and(|atom| keep.contains(&atom.text(&segment.text)))
+                .is_some_and(|atom| keep.contains(atom.text(&segment.text)))
         })
         .collect();
     let spans: Vec<Range<usize>> = input

@@ -27,7 +27,7 @@ mod run;
 mod unit;
 
 pub(crate) use class::{is_boundary, is_unspaced};
-pub(crate) use haystack::Haystack;
+pub(crate) use haystack::{Haystack, ascii_runs};
 pub(crate) use list::blank_lists;
 pub(crate) use occurs::canonical;
 pub use occurs::occurs;

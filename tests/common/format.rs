@@ -8,7 +8,8 @@ use spare::formats::provider::{self, Violation};
 use spare::formats::{self, FORMATS};
 use spare::trajectory::Segment;
 
-use super::prune::{Pruned, check, read};
+use super::check::check;
+use super::prune::{Pruned, read};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/formats")

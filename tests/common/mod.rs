@@ -1,12 +1,16 @@
 //! Runs with planted reasoning, written in many spellings of JSON.
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub mod check;
 pub mod format;
 pub mod planted;
 pub mod prune;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+
+/// Makes a reasoning long enough that to prune it saves something.
+pub const LONG: &str = " and then I look at all of it again and again and once more, and I think about it for a while, to be quite sure of it";
 
 /// Text that people and models write, and text that breaks things.
 pub fn text() -> impl Strategy<Value = String> {

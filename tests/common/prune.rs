@@ -7,7 +7,7 @@ use std::ops::Range;
 use spare::formats::{self, Edit, WireFormat, provider};
 use spare::plan::{
     Event, EventInput, EventPlan, EventReceipt, PlanOptions, Receipt, TextHash, Trigger, build,
-    events, restore,
+    events,
 };
 use spare::rules::Decision;
 use spare::score::{EventScores, SegmentScores};
@@ -219,47 +219,4 @@ fn decide(
     };
     done.plan = build(&input, &settings.plan);
     done
-}
-
-/// Prunes a record with a summary from outside, words as tokens; `sensitive` says of each segment whether every word of it is. Then what must hold
-/// for every record of every format: an edit can be undone, the pruned run is of its format, a second pruning changes nothing, no value is lost.
-pub fn check(text: &str, sigma: Option<&str>, sensitive: &dyn Fn(&Segment) -> bool) -> Pruned {
-    let settings = Settings {
-        given: sigma.map(str::to_owned),
-        split: words,
-        ..Settings::default()
-    };
-    let all = |s: &Segment, is: bool| {
-        let tokens = if is {
-            (0..words(&s.text).len()).collect()
-        } else {
-            Vec::new()
-        };
-        Said::Shown(is, tokens)
-    };
-    let pruned = prune(text, &settings, |s| all(s, sensitive(s)));
-    assert_eq!(restore(&pruned.after, &pruned.receipt).unwrap(), text);
-    let (_, format) = read(&pruned.after);
-    assert_eq!(
-        format.name(),
-        pruned.format,
-        "the pruned run is still of its format"
-    );
-    // What was decided is not decided again, whatever the scores say now; an event that was left alone gets the same scores.
-    let left = pruned.plans().into_iter().filter(|p| !p.changes());
-    let left: Vec<&Segment> = left
-        .flat_map(|p| &p.segments)
-        .map(|p| &pruned.segments[p.segment])
-        .collect();
-    let same = |s: &Segment| {
-        left.iter()
-            .find(|l| (l.message, l.slot, &l.text) == (s.message, s.slot, &s.text))
-    };
-    let scores = |s: &Segment| same(s).map_or_else(|| !sensitive(s), |l| sensitive(l));
-    let again = prune(&pruned.after, &settings, |s| all(s, scores(s)));
-    assert_eq!(again.after, pruned.after, "pruning again changes nothing");
-    for plan in pruned.plans() {
-        assert_eq!(plan.survival.lost, Vec::<String>::new());
-    }
-    pruned
 }

@@ -1,13 +1,19 @@
 //! What all servers of OpenAI's chat messages refuse: calls and results that do not pair, and messages with nothing in them.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::Violation;
 
+/// A place below a message.
+pub(super) type Below = Cow<'static, str>;
+
 /// A message as it is written.
 pub(super) struct ChatMessage<'a> {
     pub(super) index: usize,
-    pub(super) pointer: String,
+    /// Where the list of messages stands.
+    list: &'static str,
     pub(super) role: &'a str,
     pub(super) value: &'a Value,
 }
@@ -25,12 +31,12 @@ impl<'a> ChatMessage<'a> {
             provider,
             rule,
             message: Some(self.index),
-            path: format!("{}{below}", self.pointer),
+            path: format!("{}/{}{below}", self.list, self.index),
             what: what.into(),
         }
     }
 
-    fn list(&self, key: &str) -> &'a [Value] {
+    fn array(&self, key: &str) -> &'a [Value] {
         self.value
             .get(key)
             .and_then(Value::as_array)
@@ -39,23 +45,29 @@ impl<'a> ChatMessage<'a> {
 
     /// Its calls in order.
     pub(super) fn calls(&self) -> &'a [Value] {
-        self.list("tool_calls")
+        self.array("tool_calls")
+    }
+
+    /// The arguments of a call.
+    pub(super) fn arguments(call: &Value) -> Option<&Value> {
+        call.get("function")?.get("arguments")
     }
 
     /// Its parts, if its content is a list.
     pub(super) fn parts(&self) -> &'a [Value] {
-        self.list("content")
+        self.array("content")
     }
 
     /// Its texts with their places below the message.
-    pub(super) fn texts(&self) -> impl Iterator<Item = (String, &'a str)> + use<'a> {
+    pub(super) fn texts(&self) -> impl Iterator<Item = (Below, &'a str)> + use<'a> {
         let string = self.value.get("content").and_then(Value::as_str);
         let parts = self.parts().iter().enumerate();
         let parts = parts.filter_map(|(i, part)| {
-            Some((format!("/content/{i}/text"), part.get("text")?.as_str()?))
+            let below = Cow::Owned(format!("/content/{i}/text"));
+            Some((below, part.get("text")?.as_str()?))
         });
         string
-            .map(|text| ("/content".to_owned(), text))
+            .map(|text| (Cow::Borrowed("/content"), text))
             .into_iter()
             .chain(parts)
     }
@@ -68,30 +80,22 @@ impl<'a> ChatMessage<'a> {
 
 /// The messages of a record: its `messages`, or the record itself.
 pub(super) fn messages(root: &Value) -> Vec<ChatMessage<'_>> {
-    let (list, at) = match root.get("messages") {
-        Some(list) => (list, "/messages"),
+    let (values, list) = match root.get("messages") {
+        Some(values) => (values, "/messages"),
         None => (root, ""),
     };
+    let values = values.as_array().into_iter().flatten().enumerate();
     let message = |(index, value): (usize, _)| {
         let value: &Value = value;
-        (index, format!("{at}/{index}"), value)
+        let role = value.get("role").and_then(Value::as_str);
+        ChatMessage {
+            index,
+            list,
+            role: role.unwrap_or_default(),
+            value,
+        }
     };
-    let all = list
-        .as_array()
-        .into_iter()
-        .flatten()
-        .enumerate()
-        .map(message);
-    all.map(|(index, pointer, value)| ChatMessage {
-        index,
-        pointer,
-        role: value
-            .get("role")
-            .and_then(Value::as_str)
-            .unwrap_or_default(),
-        value,
-    })
-    .collect()
+    values.map(message).collect()
 }
 
 /// A call that waits for its result.
@@ -115,10 +119,8 @@ pub(super) fn pairing(provider: &'static str, root: &Value) -> Vec<Violation> {
             "assistant" => {
                 unanswered(provider, &waiting, &mut out);
                 (waiting, between) = (calls(message), None);
-                function = message
-                    .value
-                    .pointer("/function_call/name")
-                    .and_then(Value::as_str);
+                let call = message.value.get("function_call");
+                function = call.and_then(|call| call.get("name")?.as_str());
                 for (at, call) in waiting.iter().enumerate() {
                     if call.id.is_some() && waiting.iter().take(at).any(|c| c.id == call.id) {
                         let id = call.id.unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::chat::{emptiness, messages, pairing};
+use super::chat::{ChatMessage, emptiness, messages, pairing};
 use super::{Provider, Violation};
 use crate::trajectory::Trajectory;
 
@@ -41,7 +41,7 @@ impl Provider for OpenAi {
                 }
             }
             for (at, call) in message.calls().iter().enumerate() {
-                let arguments = call.pointer("/function/arguments");
+                let arguments = ChatMessage::arguments(call);
                 if arguments.is_some_and(|a| !a.is_string()) {
                     let below = format!("/tool_calls/{at}/function/arguments");
                     out.push(message.breaks(

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::chat::{ChatMessage, messages};
+use super::chat::{Below, ChatMessage, messages};
 use super::{Provider, Violation};
 use crate::trajectory::Trajectory;
 
@@ -38,12 +38,12 @@ impl Provider for Qwen {
             tokens(&message, &mut out);
             shown(&message, &mut out);
             for (at, call) in message.calls().iter().enumerate() {
-                let below = format!("/tool_calls/{at}/function/arguments");
-                let arguments = call.pointer("/function/arguments").and_then(Value::as_str);
+                let arguments = ChatMessage::arguments(call).and_then(Value::as_str);
                 if arguments
                     .is_some_and(|a| serde_json::from_str::<serde::de::IgnoredAny>(a).is_err())
                 {
                     let what = "found text that is not JSON, which the template writes into the call's JSON as it is; expected JSON";
+                    let below = format!("/tool_calls/{at}/function/arguments");
                     out.push(message.breaks(NAME, "arguments_not_json", &below, what));
                 }
             }
@@ -59,7 +59,7 @@ fn tokens(message: &ChatMessage<'_>, out: &mut Vec<Violation>) {
         .value
         .get("reasoning_content")
         .and_then(Value::as_str);
-    let reasoning = reasoning.map(|text| ("/reasoning_content".to_owned(), text));
+    let reasoning = reasoning.map(|text| (Below::Borrowed("/reasoning_content"), text));
     for (below, text) in message.texts().chain(reasoning) {
         if let Some(token) = PICTURE_TOKENS.iter().find(|token| text.contains(**token)) {
             let what = format!(

@@ -15,7 +15,49 @@ pub(crate) struct Haystack<'t> {
     /// Where each run begins.
     runs: HashMap<&'t str, Vec<usize>>,
     /// The text as lists are compared.
-    squeezed: OnceCell<String>,
+    squeezed: OnceCell<Squeezed>,
+}
+
+/// A text without the spaces that do not matter in lists, and where each of its runs begins.
+struct Squeezed {
+    text: String,
+    runs: HashMap<String, Vec<usize>>,
+}
+
+impl Squeezed {
+    fn of(text: &str) -> Self {
+        let text = squeeze(text);
+        let mut runs: HashMap<String, Vec<usize>> = HashMap::new();
+        for range in ascii_runs(&text) {
+            let run = text.get(range.clone()).unwrap_or_default();
+            match runs.get_mut(run) {
+                Some(places) => places.push(range.start),
+                None => drop(runs.insert(run.to_owned(), vec![range.start])),
+            }
+        }
+        Self { text, runs }
+    }
+
+    /// Brackets part the runs of a list from what stands around it, so each is a whole run of the text too.
+    fn holds(&self, list: &str) -> bool {
+        let mut rarest: Option<(usize, &Vec<usize>)> = None;
+        for run in ascii_runs(list) {
+            let Some(places) = list.get(run.clone()).and_then(|run| self.runs.get(run)) else {
+                return false;
+            };
+            if rarest.is_none_or(|(_, best)| places.len() < best.len()) {
+                rarest = Some((run.start, places));
+            }
+        }
+        let Some((offset, places)) = rarest else {
+            return self.text.contains(list);
+        };
+        let at = |place: &usize| {
+            let rest = place.checked_sub(offset).and_then(|at| self.text.get(at..));
+            rest.is_some_and(|rest| rest.starts_with(list))
+        };
+        places.iter().any(at)
+    }
 }
 
 impl<'t> Haystack<'t> {
@@ -39,42 +81,57 @@ impl<'t> Haystack<'t> {
         let Some(needle) = Needle::of(atom) else {
             return false;
         };
-        let part = |text: &'_ str, range: Range<usize>| self.runs.get(text.get(range)?);
         match needle {
-            Needle::List(list) => {
-                ascii_runs(list).all(|run| part(list, run).is_some())
-                    && self
-                        .squeezed
-                        .get_or_init(|| squeeze(self.text))
-                        .contains(&squeeze(list))
-            }
-            Needle::Words { first, rest } => {
-                let mut places: Option<(usize, &Vec<usize>)> = None;
-                for run in ascii_runs(first) {
-                    let Some(found) = part(first, run.clone()) else {
-                        return false;
-                    };
-                    if places.is_none_or(|(_, best)| found.len() < best.len()) {
-                        places = Some((run.start, found));
-                    }
-                }
-                if ascii_runs(rest).any(|run| part(rest, run).is_none()) {
+            Needle::List(list) => self
+                .squeezed
+                .get_or_init(|| Squeezed::of(self.text))
+                .holds(&squeeze(list)),
+            Needle::Words { first, rest } => self.holds_words(first, rest),
+        }
+    }
+
+    fn holds_words(&self, first: &str, rest: &str) -> bool {
+        let words = || std::iter::once(first).chain(rest.split_whitespace());
+        // Where the rarest run stands, the word it is of, and its place in that word.
+        let mut rarest: Option<(&Vec<usize>, usize, usize)> = None;
+        for (number, word) in words().enumerate() {
+            for run in ascii_runs(word) {
+                let Some(places) = word.get(run.clone()).and_then(|run| self.runs.get(run)) else {
                     return false;
-                }
-                let at = |start: usize| stands_at(self.text, start, first, rest);
-                match places {
-                    Some((offset, found)) => found
-                        .iter()
-                        .any(|place| place.checked_sub(offset).is_some_and(at)),
-                    None => self.text.match_indices(first).any(|(start, _)| at(start)),
+                };
+                if rarest.is_none_or(|(best, ..)| places.len() < best.len()) {
+                    rarest = Some((places, number, run.start));
                 }
             }
         }
+        let stands = |start: usize| stands_at(self.text, start, first, rest);
+        let Some((places, number, offset)) = rarest else {
+            return self.text.match_indices(first).any(|(at, _)| stands(at));
+        };
+        let before: Vec<&str> = words().take(number).collect();
+        places.iter().any(|place| {
+            let word = place.checked_sub(offset);
+            word.and_then(|word| self.start(word, &before))
+                .is_some_and(stands)
+        })
+    }
+
+    /// Where the first of `words` begins, if they stand before byte `at`.
+    fn start(&self, mut at: usize, words: &[&str]) -> Option<usize> {
+        for word in words.iter().rev() {
+            let before = self.text.get(..at)?;
+            let text = before.trim_end();
+            if text.len() == before.len() {
+                return None;
+            }
+            at = text.strip_suffix(word)?.len();
+        }
+        Some(at)
     }
 }
 
 /// Whole runs of ASCII letters and digits.
-fn ascii_runs(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+pub(crate) fn ascii_runs(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let bytes = text.as_bytes();
     let mut at = 0;
     std::iter::from_fn(move || {
