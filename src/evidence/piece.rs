@@ -119,7 +119,7 @@ pub(super) fn pieces(text: &str, atoms: &[Atom]) -> Pieces {
 
 /// The byte ranges of the sentences of `text`, whose atoms are `atoms`; none cuts one.
 pub(crate) fn sentences(text: &str, atoms: &[Atom]) -> Vec<Range<usize>> {
-    let Pieces { all, sentences } = pieces(text, atoms);
+    let Pieces { all, sentences, .. } = pieces(text, atoms);
     let ends = sentences.iter().filter_map(|s| all.get(s.clone()));
     ends.filter_map(|pieces| Some(pieces.first()?.start..pieces.last()?.end))
         .collect()
@@ -128,7 +128,7 @@ pub(crate) fn sentences(text: &str, atoms: &[Atom]) -> Vec<Range<usize>> {
 /// The byte ranges of the clauses of `text`, whose atoms are `atoms`: up to a comma, a semicolon or the end of a sentence; what a colon
 /// announces belongs to what stands before it.
 pub(crate) fn clauses(text: &str, atoms: &[Atom]) -> Vec<Range<usize>> {
-    let Pieces { all, sentences } = pieces(text, atoms);
+    let Pieces { all, sentences, .. } = pieces(text, atoms);
     let mut out = Vec::new();
     for sentence in sentences {
         let all = all.get(sentence).unwrap_or(&[]);
