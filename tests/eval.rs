@@ -78,12 +78,12 @@ fn rules_side_by_side_and_again_from_what_was_stored() {
 
 #[test]
 fn failures_are_named() {
-    let dir = boards("3");
+    let dir = boards("8");
     let args = ["eval", "rules", "b/runs.jsonl", "--failures", "paper"];
     let found = spare(dir.path(), &args);
     assert!(found.status.success(), "{}", text(&found.stderr));
     assert!(
-        text(&found.stdout).contains("kept for nothing"),
+        text(&found.stdout).contains("stale kept"),
         "{}",
         text(&found.stdout)
     );

@@ -308,7 +308,10 @@ fn white_space_around_a_summary_is_not_counted() {
             count: &str::len,
             writer: None,
         },
-        &PlanOptions::default(),
+        &PlanOptions {
+            keep_atoms: true,
+            ..PlanOptions::default()
+        },
     );
     let text = plan.segments[0].text.as_deref().unwrap();
     assert_eq!(text, "Evidence (1 of 1 steps pruned):\nTask state: seen");
@@ -443,7 +446,10 @@ fn written_evidence_is_checked() {
                 count: &|text| tokens(text).len(),
                 writer: Some(&write),
             },
-            &PlanOptions::default(),
+            &PlanOptions {
+                keep_atoms: true,
+                ..PlanOptions::default()
+            },
         );
         let plan = plan.segments[0].clone();
         (plan.written, plan.text.unwrap())

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Every value of normalised divergence lies below this, so the summary covers all and all goes.
-const EVERYTHING: [&str; 3] = ["--tau", "2", "--no-keep-atoms"];
+const EVERYTHING: [&str; 4] = ["--rule", "paper", "--tau", "2"];
 
 /// A run in text alone whose turns think and call, and say nothing.
 fn run() -> Value {

@@ -285,7 +285,7 @@ fn a_resumed_prune_gives_the_same_bytes() {
 
     // Other options and another input are refused by name; what was done stays.
     let kept = fs::read(&out).unwrap();
-    let refused = spare(dir.path(), &[&args[..], &["--tau", "0.3"]].concat());
+    let refused = spare(dir.path(), &[&args[..], &["--nats", "1"]].concat());
     assert_eq!(refused.status.code(), Some(2));
     assert!(
         text(&refused.stderr).contains("--rule"),

@@ -114,6 +114,15 @@ fn event(out: &mut String, pruned: &Pruned, outcome: &EventOutcome, ink: Ink) {
             let new = if new.is_empty() { "(nothing)" } else { new };
             out.push_str(&format!("    becomes\n      {}\n", indented(&visible(new))));
         }
+        let values = crate::trajectory::atoms(&segment.text);
+        for found in &plan.superseded {
+            let value = values.get(found.atom).map_or("", |a| a.text(&segment.text));
+            out.push_str(&format!(
+                "    corrected by the summary: {} is {} there\n",
+                visible(value),
+                visible(&found.by)
+            ));
+        }
     }
 }
 

@@ -15,5 +15,5 @@ pub use receipt::{
     EventReceipt, ModelCard, Receipt, SegmentReceipt, SummaryReceipt, TextHash, hex, sha256,
 };
 pub use restore::{RestoreError, restore};
-pub(crate) use survival::staying_text;
-pub use survival::{Correction, Survival};
+
+pub use survival::{Correction, Survival, staying_text};

@@ -58,7 +58,7 @@ pub(super) fn only_in_reasoning(
 }
 
 /// Everything that stays whatever an event decides, but its summary.
-pub(crate) fn staying_text(run: &Trajectory, event: &Event, segments: &[Segment]) -> String {
+pub fn staying_text(run: &Trajectory, event: &Event, segments: &[Segment]) -> String {
     let candidates = event.candidates.iter().filter_map(|c| segments.get(*c));
     let open: Vec<&Segment> = candidates.filter(|s| s.frozen.is_none()).collect();
     other_texts(run, event.at, &open).join("\n\0\n")

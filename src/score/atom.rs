@@ -47,18 +47,14 @@ pub struct Instead {
 }
 
 impl AtomScore {
-    /// The largest `-log probability` of its tokens behind the bare history with the summary, in nats; 0 where it was not replayed.
+    /// The largest `-log probability` of its tokens behind the bare history with the summary, in nats; infinite where it was not replayed.
     pub fn residual(&self) -> f64 {
-        self.log_bare
-            .iter()
-            .fold(0.0, |most, log| f64::max(most, -log))
+        surprise(&self.log_bare)
     }
 
     /// The same without the summary.
     pub fn prior(&self) -> f64 {
-        self.log_prior
-            .iter()
-            .fold(0.0, |most, log| f64::max(most, -log))
+        surprise(&self.log_prior)
     }
 }
 
@@ -70,7 +66,7 @@ pub(crate) fn surprise(logs: &[f64]) -> f64 {
 
 /// Finds the values of every scored segment, and where else they stand. `stays`: every text that remains whatever is decided, but the
 /// summary `sigma`. Numbers that are known already stay.
-pub(crate) fn locate(scores: &mut EventScores, segments: &[Segment], sigma: &str, stays: &str) {
+pub fn locate(scores: &mut EventScores, segments: &[Segment], sigma: &str, stays: &str) {
     let reasoning = scores.segments.iter();
     let reasoning = reasoning.filter_map(|s| segments.get(s.segment).map(|s| s.text.as_str()));
     let mut statements = Statements::new(sigma, reasoning, stays);
@@ -102,7 +98,7 @@ pub(crate) fn locate(scores: &mut EventScores, segments: &[Segment], sigma: &str
 }
 
 /// The values of a text, each once.
-pub(crate) fn values_of(text: &str) -> Vec<String> {
+pub fn values_of(text: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for atom in atoms(text) {
         let value = atom.text(text);

@@ -8,8 +8,8 @@ mod future;
 #[cfg(feature = "engine")]
 mod local;
 
-pub use atom::{AtomScore, Instead};
-pub(crate) use atom::{locate, surprise, values_of};
+pub(crate) use atom::surprise;
+pub use atom::{AtomScore, Instead, locate, values_of};
 
 #[cfg(feature = "engine")]
 pub use future::{Difference, ReadFuture};

@@ -31,7 +31,10 @@ impl Default for Settings {
             trigger: Trigger::Model,
             visible: VisibleText::Auto,
             given: None,
-            plan: PlanOptions::default(),
+            plan: PlanOptions {
+                keep_atoms: true,
+                ..PlanOptions::default()
+            },
             split: tokens,
         }
     }
