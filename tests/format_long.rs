@@ -105,7 +105,8 @@ fn atif(turns: usize) -> Value {
 
 #[test]
 fn reading_and_checking_are_linear() {
-    let shapes: [(&str, fn(usize) -> Value); 11] = [
+    type Shape = (&'static str, fn(usize) -> Value);
+    let shapes: [Shape; 11] = [
         ("openai-chat", chat),
         ("openai-chat", functions),
         ("anthropic", anthropic),

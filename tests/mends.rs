@@ -1,5 +1,5 @@
 //! What is mended in a broken history, and that every mend is named and can be taken back. No model.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::panic, clippy::unwrap_used)]
 
 mod common;
 

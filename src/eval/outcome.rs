@@ -214,7 +214,7 @@ impl<'a> Case<'a> {
                 .filter(|m| m.kind == MentionKind::Fact && m.fact == Some(fact))
                 .collect();
             let needed = |m: &&super::Mention| labels.standing(m, self.variant) == Standing::Needed;
-            if !mentions.iter().any(|m| needed(&m)) {
+            if !mentions.iter().any(needed) {
                 continue;
             }
             let place = |m: &&super::Mention| {
@@ -222,7 +222,7 @@ impl<'a> Case<'a> {
                 let mut own = segments.filter(|s| s.message == m.message);
                 own.next().map(|s| s.index)
             };
-            let places: Vec<usize> = mentions.iter().filter_map(|m| place(&m)).collect();
+            let places: Vec<usize> = mentions.iter().filter_map(place).collect();
             let plans = || plan.segments.iter().filter(|p| places.contains(&p.segment));
             out.needed.push(FactOutcome {
                 fact,

@@ -31,7 +31,7 @@ pub fn contenders() -> Vec<Contender> {
         keep_atoms,
     };
     vec![
-        of("default", Box::new(Covered::default()), Kl::Topk, false),
+        of("default", Box::<Covered>::default(), Kl::Topk, false),
         of(
             "  with bare pass",
             Box::new(Covered::with_bare(1.5)),
@@ -56,9 +56,9 @@ pub fn contenders() -> Vec<Contender> {
             Kl::Topk,
             true,
         ),
-        of("mean", Box::new(Mean::default()), Kl::Topk, false),
-        of("signed", Box::new(Signed::default()), Kl::Topk, false),
-        of("residual", Box::new(Residual::default()), Kl::Topk, false),
+        of("mean", Box::<Mean>::default(), Kl::Topk, false),
+        of("signed", Box::<Signed>::default(), Kl::Topk, false),
+        of("residual", Box::<Residual>::default(), Kl::Topk, false),
         of("stated", Box::new(Stated), Kl::Topk, false),
     ]
 }
