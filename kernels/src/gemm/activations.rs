@@ -49,79 +49,58 @@ impl<'a> Activations<'a> {
         }
     }
 
-    /// Packs the rows in tiles of `tile` rows of `steps` values each, in the order of the input, or with
-    /// the two values of a pair swapped; `steps` is `input`, or the next even number.
-    pub(crate) fn pack(self, to: &mut [f32], tile: usize, input: usize, steps: usize, swap: bool) {
+    /// Packs up to `tile` rows as one tile of f32, in the order of the input or with the two values of a
+    /// pair swapped (and a missing one 0). `to` has room for a tile.
+    pub(crate) fn pack(self, to: &mut [f32], tile: usize, input: usize, swap: bool) {
+        debug_assert!(self.len() <= tile * input);
         match self {
-            Self::F32(x) => pack(to, x, tile, input, steps, swap, |x| x),
-            Self::F32AsBf16(x) => pack(to, x, tile, input, steps, swap, |x| {
-                bf16::from_f32(x).to_f32()
-            }),
-            Self::Bf16(x) => pack(to, x, tile, input, steps, swap, bf16::to_f32),
+            Self::F32(x) => pack(to, x, input, swap, |x| x),
+            Self::F32AsBf16(x) => pack(to, x, input, swap, |x| bf16::from_f32(x).to_f32()),
+            Self::Bf16(x) => pack(to, x, input, swap, bf16::to_f32),
         }
     }
 
-    /// Packs the rows in tiles of `tile` rows of `pairs` words each, rounding to bf16.
+    /// Packs up to `tile` rows as one tile of words of two bf16, rounding f32. `to` has room for a tile.
     pub(crate) fn pack_words(self, to: &mut [u32], tile: usize, input: usize, pairs: usize) {
+        debug_assert!(self.len() <= tile * input && to.len() <= tile * pairs);
         match self {
-            Self::F32(x) | Self::F32AsBf16(x) => {
-                pack_words(to, x, tile, input, pairs, bf16::from_f32);
-            }
-            Self::Bf16(x) => pack_words(to, x, tile, input, pairs, |x| x),
+            Self::F32(x) | Self::F32AsBf16(x) => pack_words(to, x, input, bf16::from_f32),
+            Self::Bf16(x) => pack_words(to, x, input, |x| x),
         }
     }
 }
 
-fn pack<T: Copy>(
-    to: &mut [f32],
-    from: &[T],
-    tile: usize,
-    input: usize,
-    steps: usize,
-    swap: bool,
-    widen: impl Fn(T) -> f32,
-) {
-    for (to, from) in to.chunks_mut(tile * steps).zip(from.chunks(tile * input)) {
-        let rows = from.len() / input;
-        for (r, row) in from.chunks_exact(input).enumerate() {
-            let (pairs, rest) = row.as_chunks::<2>();
-            let mut halves = to.chunks_exact_mut(rows).map(|step| step.get_mut(r));
-            let mut put = |value: f32| {
-                if let Some(Some(to)) = halves.next() {
-                    *to = value;
-                }
-            };
-            for &[low, high] in pairs {
-                let (first, second) = if swap { (high, low) } else { (low, high) };
-                put(widen(first));
-                put(widen(second));
+fn pack<T: Copy>(to: &mut [f32], from: &[T], input: usize, swap: bool, widen: impl Fn(T) -> f32) {
+    let rows = from.len() / input;
+    for (r, row) in from.chunks_exact(input).enumerate() {
+        let (pairs, rest) = row.as_chunks::<2>();
+        let mut places = to.chunks_exact_mut(rows);
+        let mut put = |value: f32| {
+            if let Some(to) = places.next().and_then(|step| step.get_mut(r)) {
+                *to = value;
             }
-            if let &[last] = rest {
-                if swap {
-                    // The missing upper half comes first.
-                    put(0.0);
-                }
-                put(widen(last));
+        };
+        for &[low, high] in pairs {
+            let (first, second) = if swap { (high, low) } else { (low, high) };
+            put(widen(first));
+            put(widen(second));
+        }
+        if let &[last] = rest {
+            if swap {
+                // The missing upper half comes first.
+                put(0.0);
             }
+            put(widen(last));
         }
     }
 }
 
-fn pack_words<T: Copy>(
-    to: &mut [u32],
-    from: &[T],
-    tile: usize,
-    input: usize,
-    pairs: usize,
-    narrow: impl Fn(T) -> bf16,
-) {
+fn pack_words<T: Copy>(to: &mut [u32], from: &[T], input: usize, narrow: impl Fn(T) -> bf16) {
     let half = |x: Option<&T>| x.map_or(0, |&x| u32::from(narrow(x).to_bits()));
-    for (to, from) in to.chunks_mut(tile * pairs).zip(from.chunks(tile * input)) {
-        let rows = from.len() / input;
-        for (r, row) in from.chunks_exact(input).enumerate() {
-            for (word, pair) in to.iter_mut().skip(r).step_by(rows).zip(row.chunks(2)) {
-                *word = half(pair.get(1)) << 16 | half(pair.first());
-            }
+    let rows = from.len() / input;
+    for (r, row) in from.chunks_exact(input).enumerate() {
+        for (word, pair) in to.iter_mut().skip(r).step_by(rows).zip(row.chunks(2)) {
+            *word = half(pair.get(1)) << 16 | half(pair.first());
         }
     }
 }

@@ -1,179 +1,237 @@
 //! How is a product shared out among threads and cut to fit the caches?
 //!
-//! Tasks are blocks of rows by groups of panels. A task packs its rows once (they then stay in the
-//! second-level cache) and passes its panels over them, each read from memory once a row block.
+//! The rows are packed once, in parallel. Tasks are then blocks of rows by groups of panels; a task goes
+//! along the shared dimension in blocks, and for each of them passes its panels over its rows, so that the
+//! rows' part, the outputs and one widened panel stay in the second-level cache.
 
 #![allow(unsafe_code)]
 
 use std::cell::RefCell;
+use std::ops::Range;
 
 use rayon::prelude::*;
 
 use super::product::{BLOCK, Left, Panel, Target, product};
 use super::{Activations, Packed};
-use crate::Path;
 use crate::simd::lines::Lines;
 use crate::simd::{Kernels, PANEL};
 
-/// Bytes of packed rows of a task.
-const ROW_BYTES: usize = 1 << 20;
+/// Tiles of rows of a task.
+const ROW_TILES: usize = 18;
+/// Panels of a task.
+const PANELS: usize = 16;
 /// Multiply-adds below which a call stays on its thread: handing out work costs some microseconds.
 const SMALL: usize = 1 << 17;
-/// Tasks a thread: others may be slower, or be used by somebody else.
+/// Tasks a thread at the least: others may be slower, or be used by somebody else.
 const TASKS: usize = 4;
 
 thread_local! {
-    static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::default());
+    /// Packed rows of the product that this thread asked for.
+    static LEFT: RefCell<Buffers> = RefCell::new(Buffers::default());
+    /// A widened block of a panel: 32 KB.
+    static WIDE: RefCell<Lines<f32>> = RefCell::new(Lines::default());
 }
 
-/// Buffers of a thread, at most some MB.
-#[derive(Default)]
-struct Scratch {
+/// Room for packed rows.
+#[derive(Debug, Default)]
+pub(crate) struct Buffers {
     values: Lines<f32>,
     words: Lines<u32>,
-    wide: Lines<f32>,
+}
+
+/// Panels of a packed weight, one behind the other.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Panels<'a> {
+    /// `[panels][input, 32]`
+    Values(&'a [f32]),
+    /// `[panels][input / 2 up, 32]` words of two bf16.
+    Words(&'a [u32]),
+}
+
+impl<'a> Panels<'a> {
+    /// The panels from `first` on; none where there are none.
+    pub(crate) fn starting_at(self, first: usize, input: usize) -> Self {
+        match self {
+            Self::Values(x) => Self::Values(x.get(first * input * PANEL..).unwrap_or_default()),
+            Self::Words(x) => Self::Words(
+                x.get(first * input.div_ceil(2) * PANEL..)
+                    .unwrap_or_default(),
+            ),
+        }
+    }
+
+    fn panel(self, panel: usize, steps: usize) -> Panel<'a> {
+        match self {
+            Self::Values(x) => {
+                let len = steps * PANEL;
+                Panel::Values(x.get(panel * len..(panel + 1) * len).unwrap_or_default())
+            }
+            Self::Words(x) => {
+                let len = steps / 2 * PANEL;
+                Panel::Words(x.get(panel * len..(panel + 1) * len).unwrap_or_default())
+            }
+        }
+    }
+}
+
+impl<'a> From<Packed<'a>> for Panels<'a> {
+    fn from(weight: Packed<'a>) -> Self {
+        match weight {
+            Packed::Bf16(w) => Self::Words(w.words()),
+            Packed::F32(w) => Self::Values(w.values()),
+        }
+    }
 }
 
 /// One product, cut.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Grid<'a> {
-    kernels: &'static Kernels,
-    activations: Activations<'a>,
-    weight: Packed<'a>,
-    rows: usize,
-    /// Steps along the shared dimension.
-    steps: usize,
-    /// Rows of a task, whole tiles.
-    block: usize,
+    pub(crate) kernels: &'static Kernels,
+    pub(crate) panels: Panels<'a>,
+    /// Outputs of the panels.
+    pub(crate) columns: usize,
+    /// Values of a row.
+    pub(crate) input: usize,
+    /// Rows, at least 1.
+    pub(crate) rows: usize,
 }
 
 /// Where the tasks write, each to places of its own.
 #[derive(Clone, Copy)]
 struct Shared(*mut f32);
-// SAFETY: tasks write disjoint parts, see `Grid::task`.
+// SAFETY: tasks write disjoint parts, see `Grid::multiply`.
 unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
 
-impl<'a> Grid<'a> {
-    /// `activations` are `rows >= 1` rows of `weight.input()` values.
-    pub(crate) fn new(
-        path: Path,
-        activations: Activations<'a>,
-        weight: Packed<'a>,
-        rows: usize,
-    ) -> Self {
-        let kernels = Kernels::of(path);
-        let steps = match weight {
-            Packed::Bf16(_) => weight.input().next_multiple_of(2),
-            Packed::F32(_) => weight.input(),
+impl Grid<'_> {
+    /// Computes the product; `out` holds `rows * columns` values, `activations` `rows * input`.
+    pub(crate) fn run(&self, activations: Activations<'_>, out: &mut [f32]) {
+        // Taken, not borrowed: while this thread waits for its tasks it may be given another product.
+        let mut buffers = LEFT.take();
+        self.multiply(self.pack(activations, &mut buffers), out, self.columns);
+        LEFT.set(buffers);
+    }
+
+    /// Steps along the shared dimension.
+    fn steps(&self) -> usize {
+        match self.panels {
+            Panels::Words(_) => self.input.next_multiple_of(2),
+            Panels::Values(_) => self.input,
+        }
+    }
+
+    fn parallel(&self) -> bool {
+        rayon::current_num_threads() > 1 && self.rows * self.columns * self.input >= SMALL
+    }
+
+    /// The product of packed rows; rows of `out` begin `row` values apart.
+    pub(crate) fn multiply(&self, left: Left<'_>, out: &mut [f32], row: usize) {
+        assert!(row >= self.columns && out.len() >= (self.rows - 1) * row + self.columns);
+        let panels = self.columns.div_ceil(PANEL);
+        let tiles = self.rows.div_ceil(self.kernels.rows);
+        // Rows of a task, whole tiles.
+        let block = tiles.div_ceil(tiles.div_ceil(ROW_TILES)) * self.kernels.rows;
+        let blocks = self.rows.div_ceil(block);
+        let parallel = self.parallel();
+        let least = if parallel {
+            (TASKS * rayon::current_num_threads()).div_ceil(blocks)
+        } else {
+            1
         };
-        let tiles = rows.div_ceil(kernels.rows);
-        let fit = ROW_BYTES / (steps * kernels.rows * size_of::<f32>()).max(1);
-        let blocks = tiles.div_ceil(fit.clamp(4, 64));
-        Self {
-            kernels,
-            activations,
-            weight,
-            rows,
-            steps,
-            block: tiles.div_ceil(blocks) * kernels.rows,
-        }
-    }
-
-    /// Computes the product; `out` holds `rows * weight.out()` values.
-    pub(crate) fn run(&self, out: &mut [f32]) {
-        debug_assert_eq!(out.len(), self.rows * self.weight.out());
-        let (blocks, panels) = (
-            self.rows.div_ceil(self.block),
-            self.weight.out().div_ceil(PANEL),
-        );
+        let groups = panels.div_ceil(PANELS).max(least).min(panels);
         let out = Shared(out.as_mut_ptr());
-        let threads = rayon::current_num_threads();
-        if threads == 1 || self.rows * self.weight.out() * self.steps < SMALL {
-            (0..blocks).for_each(|block| self.task(block, 0, panels, out));
-            return;
+        let task = |task: usize| {
+            let (group, at) = (task / blocks, task % blocks);
+            let panels = group * panels / groups..(group + 1) * panels / groups;
+            let rows = at * block..self.rows.min((at + 1) * block);
+            // SAFETY: the assertion; no two tasks have both a row and a panel in common.
+            unsafe { self.task(left, rows, panels, out, row) };
+        };
+        if parallel {
+            let tasks = (0..blocks * groups).into_par_iter();
+            tasks.with_max_len(1).for_each(task);
+        } else {
+            (0..blocks * groups).for_each(task);
         }
-        let groups = (TASKS * threads).div_ceil(blocks).clamp(1, panels);
-        (0..blocks * groups)
-            .into_par_iter()
-            .with_max_len(1)
-            .for_each(|task| {
-                let (block, group) = (task / groups, task % groups);
-                let first = group * panels / groups;
-                self.task(block, first, (group + 1) * panels / groups, out);
-            });
     }
 
-    /// Rows of block `block` by panels `first..end`: no other task has these outputs.
-    fn task(&self, block: usize, first: usize, end: usize, out: Shared) {
-        let row = block * self.block;
-        let rows = self.block.min(self.rows - row);
-        let activations = self.activations.rows(row, rows, self.weight.input());
-        SCRATCH.with_borrow_mut(|scratch| {
-            let Scratch {
-                values,
-                words,
-                wide,
-            } = scratch;
+    /// Some rows by some panels.
+    ///
+    /// # Safety
+    /// `out` is readable and writable over `columns` values from `r * row` on for every row `r` of `rows`, and
+    /// nobody else touches the outputs of `panels` in these.
+    unsafe fn task(
+        &self,
+        left: Left<'_>,
+        rows: Range<usize>,
+        panels: Range<usize>,
+        out: Shared,
+        row: usize,
+    ) {
+        let steps = self.steps();
+        let left = match left {
+            Left::Values(x) => Left::Values(x.get(rows.start * steps..).unwrap_or_default()),
+            Left::Words(x) => Left::Words(x.get(rows.start * steps / 2..).unwrap_or_default()),
+        };
+        WIDE.with_borrow_mut(|wide| {
             wide.reserve(BLOCK * PANEL);
-            let left = self.pack(activations, rows, values, words);
-            for panel in first..end {
-                let column = panel * PANEL;
-                let columns = PANEL.min(self.weight.out() - column);
-                let target = Target {
-                    // SAFETY: `row < self.rows` and `column < weight.out()`.
-                    at: unsafe { out.0.add(row * self.weight.out() + column) },
-                    row: self.weight.out(),
-                    rows,
-                    columns,
-                };
-                let panel = self.panel(panel);
-                // SAFETY: `out` holds `self.rows` rows of `weight.out()` values (see `run`), and tasks
-                // have different rows or columns.
-                unsafe {
-                    product(
-                        self.kernels,
-                        self.steps,
-                        left,
-                        panel,
-                        wide.values_mut(),
-                        target,
-                    );
+            for step in (0..steps).step_by(BLOCK) {
+                for panel in panels.clone() {
+                    let column = panel * PANEL;
+                    let target = Target {
+                        // SAFETY: `column < self.columns`, and row `rows.start` exists.
+                        at: unsafe { out.0.add(rows.start * row + column) },
+                        row,
+                        rows: rows.len(),
+                        columns: PANEL.min(self.columns - column),
+                    };
+                    let panel = self.panels.panel(panel, steps);
+                    let wide = wide.values_mut();
+                    // SAFETY: the caller's contract, for these columns of these rows.
+                    unsafe { product(self.kernels, (step, steps), left, panel, wide, target) };
                 }
             }
         });
     }
 
-    fn pack<'s>(
+    /// Packs the rows, tile by tile.
+    pub(crate) fn pack<'s>(
         &self,
         activations: Activations<'_>,
-        rows: usize,
-        values: &'s mut Lines<f32>,
-        words: &'s mut Lines<u32>,
+        buffers: &'s mut Buffers,
     ) -> Left<'s> {
-        let (tile, input) = (self.kernels.rows, self.weight.input());
-        let pairs = matches!(self.weight, Packed::Bf16(_));
-        if pairs && self.kernels.tile_pairs.is_some() && activations.are_bf16() {
-            words.reserve(rows * self.steps / 2);
-            activations.pack_words(words.values_mut(), tile, input, self.steps / 2);
-            Left::Words(words.values())
+        let (tile, input, steps) = (self.kernels.rows, self.input, self.steps());
+        let bf16 = matches!(self.panels, Panels::Words(_));
+        let rows = |t: usize| activations.rows(t * tile, tile.min(self.rows - t * tile), input);
+        let tiles = self.rows.div_ceil(tile);
+        if bf16 && self.kernels.tile_pairs.is_some() && activations.are_bf16() {
+            let len = tile * steps / 2;
+            buffers.words.reserve(tiles * len);
+            let to = buffers.words.values_mut().get_mut(..tiles * len);
+            self.each(to.unwrap_or_default(), len, |t, to| {
+                rows(t).pack_words(to, tile, input, steps / 2);
+            });
+            Left::Words(buffers.words.values())
         } else {
-            values.reserve(rows * self.steps);
-            activations.pack(values.values_mut(), tile, input, self.steps, pairs);
-            Left::Values(values.values())
+            let len = tile * steps;
+            buffers.values.reserve(tiles * len);
+            let to = buffers.values.values_mut().get_mut(..tiles * len);
+            self.each(to.unwrap_or_default(), len, |t, to| {
+                rows(t).pack(to, tile, input, bf16);
+            });
+            Left::Values(buffers.values.values())
         }
     }
 
-    fn panel(&self, panel: usize) -> Panel<'_> {
-        match self.weight {
-            Packed::Bf16(w) => {
-                let len = self.steps / 2 * PANEL;
-                Panel::Words(w.words().get(panel * len..(panel + 1) * len).unwrap_or(&[]))
-            }
-            Packed::F32(w) => {
-                let len = self.steps * PANEL;
-                Panel::Values(w.values().get(panel * len..(panel + 1) * len).unwrap_or(&[]))
-            }
+    fn each<T: Send>(&self, to: &mut [T], len: usize, pack: impl Fn(usize, &mut [T]) + Sync) {
+        if self.parallel() && to.len() > len {
+            let tiles = to.par_chunks_mut(len).enumerate();
+            tiles.for_each(|(t, to)| pack(t, to));
+        } else {
+            to.chunks_mut(len)
+                .enumerate()
+                .for_each(|(t, to)| pack(t, to));
         }
     }
 }

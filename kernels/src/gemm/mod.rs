@@ -10,18 +10,17 @@
 
 mod activations;
 mod drive;
-mod error;
 mod pack;
 pub(crate) mod product;
 
 pub use activations::Activations;
-pub use error::GemmError;
 pub use pack::{PackedBf16, PackedF32};
 
-pub(crate) use drive::Grid;
-pub(crate) use error::expect_shape;
+pub(crate) use drive::{Buffers, Grid, Panels};
 
-use crate::Path;
+use crate::shape::expect_shape;
+use crate::simd::Kernels;
+use crate::{Path, ShapeError};
 
 /// A packed weight `[out, in]`.
 #[derive(Debug, Clone, Copy)]
@@ -69,7 +68,7 @@ impl<'a> From<&'a PackedF32> for Packed<'a> {
 /// current rayon pool.
 ///
 /// # Errors
-/// [`GemmError`] when the activations are not whole rows or `out` has another number of them.
+/// [`ShapeError`] when the activations are not whole rows or `out` has another number of them.
 ///
 /// ```
 /// use spare_kernels::gemm::{Activations, PackedF32, gemm};
@@ -78,13 +77,13 @@ impl<'a> From<&'a PackedF32> for Packed<'a> {
 /// let mut out = [0.0; 3];
 /// gemm(Activations::F32(&[10.0, 1.0]), &weight, &mut out)?;
 /// assert_eq!(out, [12.0, 34.0, 56.0]);
-/// # Ok::<(), spare_kernels::gemm::GemmError>(())
+/// # Ok::<(), spare_kernels::ShapeError>(())
 /// ```
 pub fn gemm<'a>(
     activations: Activations<'_>,
     weight: impl Into<Packed<'a>>,
     out: &mut [f32],
-) -> Result<(), GemmError> {
+) -> Result<(), ShapeError> {
     gemm_on(Path::current(), activations, weight, out)
 }
 
@@ -97,11 +96,11 @@ pub fn gemm_on<'a>(
     activations: Activations<'_>,
     weight: impl Into<Packed<'a>>,
     out: &mut [f32],
-) -> Result<(), GemmError> {
+) -> Result<(), ShapeError> {
     let weight = weight.into();
     let input = weight.input();
     if !activations.len().is_multiple_of(input) {
-        return Err(GemmError::Rows {
+        return Err(ShapeError::Rows {
             found: activations.len(),
             columns: input,
         });
@@ -109,7 +108,14 @@ pub fn gemm_on<'a>(
     let rows = activations.len() / input;
     expect_shape("out", out.len(), rows, weight.out())?;
     if rows > 0 {
-        Grid::new(path, activations, weight, rows).run(out);
+        Grid {
+            kernels: Kernels::of(path),
+            panels: weight.into(),
+            columns: weight.out(),
+            input,
+            rows,
+        }
+        .run(activations, out);
     }
     Ok(())
 }

@@ -7,8 +7,8 @@
 use half::bf16;
 use rayon::prelude::*;
 
-use super::GemmError;
-use super::error::expect_shape;
+use crate::ShapeError;
+use crate::shape::expect_shape;
 use crate::simd::PANEL;
 use crate::simd::lines::Lines;
 
@@ -28,10 +28,10 @@ pub struct PackedF32 {
     input: usize,
 }
 
-fn check(len: usize, out: usize, input: usize) -> Result<(), GemmError> {
+fn check(len: usize, out: usize, input: usize) -> Result<(), ShapeError> {
     for (what, size) in [("out", out), ("in", input)] {
         if size == 0 {
-            return Err(GemmError::Zero { what });
+            return Err(ShapeError::Zero { what });
         }
     }
     expect_shape("weight", len, out, input)
@@ -41,8 +41,8 @@ impl PackedBf16 {
     /// Packs `weight [out, in]`, row-major, on the current rayon pool.
     ///
     /// # Errors
-    /// [`GemmError`] when a size is 0 or `weight` does not hold `out * in` values.
-    pub fn pack(weight: &[bf16], out: usize, input: usize) -> Result<Self, GemmError> {
+    /// [`ShapeError`] when a size is 0 or `weight` does not hold `out * in` values.
+    pub fn pack(weight: &[bf16], out: usize, input: usize) -> Result<Self, ShapeError> {
         check(weight.len(), out, input)?;
         let panel = input.div_ceil(2) * PANEL;
         let mut words = Lines::zeroed(out.div_ceil(PANEL) * panel);
@@ -76,7 +76,10 @@ impl PackedBf16 {
     pub fn row(&self, row: usize) -> Option<impl Iterator<Item = bf16> + '_> {
         let pairs = self.input.div_ceil(2);
         let words = (row < self.out)
-            .then(|| self.words().get(row / PANEL * pairs * PANEL + row % PANEL..))
+            .then(|| {
+                self.words()
+                    .get(row / PANEL * pairs * PANEL + row % PANEL..)
+            })
             .flatten()?;
         let halves = words.iter().step_by(PANEL).take(pairs);
         #[allow(clippy::cast_possible_truncation)]
@@ -93,8 +96,8 @@ impl PackedF32 {
     /// Packs `weight [out, in]`, row-major, on the current rayon pool.
     ///
     /// # Errors
-    /// [`GemmError`] when a size is 0 or `weight` does not hold `out * in` values.
-    pub fn pack(weight: &[f32], out: usize, input: usize) -> Result<Self, GemmError> {
+    /// [`ShapeError`] when a size is 0 or `weight` does not hold `out * in` values.
+    pub fn pack(weight: &[f32], out: usize, input: usize) -> Result<Self, ShapeError> {
         check(weight.len(), out, input)?;
         let mut values = Lines::zeroed(out.div_ceil(PANEL) * input * PANEL);
         values
@@ -126,7 +129,9 @@ impl PackedF32 {
     /// Row `row` of the weight, as it was packed; `None` past the end.
     pub fn row(&self, row: usize) -> Option<impl Iterator<Item = f32> + '_> {
         let at = row / PANEL * self.input * PANEL + row % PANEL;
-        let values = (row < self.out).then(|| self.values().get(at..)).flatten()?;
+        let values = (row < self.out)
+            .then(|| self.values().get(at..))
+            .flatten()?;
         Some(values.iter().step_by(PANEL).take(self.input).copied())
     }
 

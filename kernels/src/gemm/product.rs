@@ -8,7 +8,7 @@
 use crate::simd::{Kernels, PANEL};
 
 /// Steps of a block along the shared dimension. 32 widened outputs of it take 64 KB.
-pub(crate) const BLOCK: usize = 512;
+pub(crate) const BLOCK: usize = 256;
 
 /// Packed rows: whole tiles of `Kernels::rows` rows, then one of the rest.
 #[derive(Debug, Clone, Copy)]
@@ -37,58 +37,53 @@ pub(crate) struct Target {
     pub(crate) columns: usize,
 }
 
-/// `target = left * panel^T` over `steps` steps. `wide` is room for a widened block: `BLOCK * 32` values.
+/// `target (+)= left * panel^T` over the block of steps that begins at `step`, a multiple of [`BLOCK`]; the
+/// first block sets the target, later ones add to it. `wide` is room for a widened block: `BLOCK * 32` values.
 ///
 /// # Safety
-/// Row `r < target.rows` of the target is writable over `target.columns <= 32` values from `r * row` on, and
-/// nobody else reads or writes these meanwhile.
+/// Row `r < target.rows` of the target is readable and writable over `target.columns <= 32` values from
+/// `r * row` on, and nobody else reads or writes these meanwhile.
 pub(crate) unsafe fn product(
     kernels: &Kernels,
-    steps: usize,
+    (step, steps): (usize, usize),
     left: Left<'_>,
     panel: Panel<'_>,
     wide: &mut [f32],
     target: Target,
 ) {
     let tiles = target.rows.div_ceil(kernels.rows);
-    let mut step = 0;
-    while step < steps {
-        let block = BLOCK.min(steps - step);
-        let right = match (left, panel) {
-            // One tile widens in registers as it goes.
-            (Left::Values(_), Panel::Words(words)) if tiles > 1 => {
-                let words = &words[step / 2 * PANEL..(step + block) / 2 * PANEL];
-                let wide = &mut wide[..block * PANEL];
-                // SAFETY: `words` holds `block / 2` rows of 32, `wide` `block`; `block` is even beside
-                // words, since `steps` is.
-                unsafe { (kernels.widen)(block / 2, words.as_ptr(), wide.as_mut_ptr()) };
-                Panel::Values(wide)
-            }
-            (_, Panel::Words(words)) => {
-                Panel::Words(&words[step / 2 * PANEL..(step + block) / 2 * PANEL])
-            }
-            (_, Panel::Values(values)) => {
-                Panel::Values(&values[step * PANEL..(step + block) * PANEL])
-            }
-        };
-        for tile in 0..tiles {
-            let first = tile * kernels.rows;
-            let rows = kernels.rows.min(target.rows - first);
-            let start = first * steps + step * rows;
-            let left = match left {
-                Left::Values(values) => Left::Values(&values[start..start + block * rows]),
-                Left::Words(words) => Left::Words(&words[start / 2..(start + block * rows) / 2]),
-            };
-            let target = Target {
-                // SAFETY: `first < target.rows`.
-                at: unsafe { target.at.add(first * target.row) },
-                rows,
-                ..target
-            };
-            // SAFETY: the slices hold `block` steps of `rows` rows and of 32 outputs; the caller's target.
-            unsafe { whole_or_ragged(kernels, block, left, right, target, step > 0) };
+    let block = BLOCK.min(steps - step);
+    let right = match (left, panel) {
+        // One tile widens in registers as it goes.
+        (Left::Values(_), Panel::Words(words)) if tiles > 1 => {
+            let words = &words[step / 2 * PANEL..(step + block) / 2 * PANEL];
+            let wide = &mut wide[..block * PANEL];
+            // SAFETY: `words` holds `block / 2` rows of 32, `wide` `block`; `block` is even beside words,
+            // since `steps` is.
+            unsafe { (kernels.widen)(block / 2, words.as_ptr(), wide.as_mut_ptr()) };
+            Panel::Values(wide)
         }
-        step += block;
+        (_, Panel::Words(words)) => {
+            Panel::Words(&words[step / 2 * PANEL..(step + block) / 2 * PANEL])
+        }
+        (_, Panel::Values(values)) => Panel::Values(&values[step * PANEL..(step + block) * PANEL]),
+    };
+    for tile in 0..tiles {
+        let first = tile * kernels.rows;
+        let rows = kernels.rows.min(target.rows - first);
+        let start = first * steps + step * rows;
+        let left = match left {
+            Left::Values(values) => Left::Values(&values[start..start + block * rows]),
+            Left::Words(words) => Left::Words(&words[start / 2..(start + block * rows) / 2]),
+        };
+        let target = Target {
+            // SAFETY: `first < target.rows`.
+            at: unsafe { target.at.add(first * target.row) },
+            rows,
+            ..target
+        };
+        // SAFETY: the slices hold `block` steps of `rows` rows and of 32 outputs; the caller's target.
+        unsafe { whole_or_ragged(kernels, block, left, right, target, step > 0) };
     }
 }
 

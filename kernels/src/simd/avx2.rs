@@ -53,6 +53,12 @@ impl super::Simd for Avx2 {
     }
 
     #[inline(always)]
+    unsafe fn div(a: __m256, b: __m256) -> __m256 {
+        // SAFETY: AVX2 is there.
+        unsafe { _mm256_div_ps(a, b) }
+    }
+
+    #[inline(always)]
     unsafe fn max(a: __m256, b: __m256) -> __m256 {
         // SAFETY: AVX2 is there.
         unsafe { _mm256_max_ps(a, b) }
@@ -87,5 +93,11 @@ impl super::Simd for Avx2 {
     unsafe fn less_or(a: __m256, b: __m256, value: __m256, other: __m256) -> __m256 {
         // SAFETY: AVX2 is there.
         unsafe { _mm256_blendv_ps(other, value, _mm256_cmp_ps::<_CMP_LT_OQ>(a, b)) }
+    }
+
+    #[inline(always)]
+    unsafe fn prefetch<T>(at: *const T) {
+        // SAFETY: a prefetch touches no memory a program can see, whatever the address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
     }
 }

@@ -53,6 +53,12 @@ impl super::Simd for Avx512 {
     }
 
     #[inline(always)]
+    unsafe fn div(a: __m512, b: __m512) -> __m512 {
+        // SAFETY: AVX-512F is there.
+        unsafe { _mm512_div_ps(a, b) }
+    }
+
+    #[inline(always)]
     unsafe fn max(a: __m512, b: __m512) -> __m512 {
         // SAFETY: AVX-512F is there.
         unsafe { _mm512_max_ps(a, b) }
@@ -87,6 +93,12 @@ impl super::Simd for Avx512 {
     unsafe fn less_or(a: __m512, b: __m512, value: __m512, other: __m512) -> __m512 {
         // SAFETY: AVX-512F is there.
         unsafe { _mm512_mask_mov_ps(other, _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b), value) }
+    }
+
+    #[inline(always)]
+    unsafe fn prefetch<T>(at: *const T) {
+        // SAFETY: a prefetch touches no memory a program can see, whatever the address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
     }
 }
 

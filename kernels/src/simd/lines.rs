@@ -34,6 +34,16 @@ impl<T: Word> Lines<T> {
         }
     }
 
+    /// The buffer with at least `count` values, the first `count` of them 0.
+    pub(crate) fn cleared(mut self, count: usize) -> Self {
+        self.reserve(count);
+        self.values_mut()
+            .iter_mut()
+            .take(count)
+            .for_each(|value| *value = T::default());
+        self
+    }
+
     pub(crate) fn values(&self) -> &[T] {
         // SAFETY: a line is 16 values without padding (`repr(C)`, 4 bytes each, aligned to 64), and lines
         // follow each other, so `16 * lines.len()` initialised values start at the pointer.

@@ -11,9 +11,11 @@ mod avx2;
 mod avx512;
 pub(crate) mod lines;
 mod portable;
+mod soft;
 mod table;
 mod tile;
 
+pub(crate) use soft::Running;
 pub(crate) use table::Kernels;
 pub(crate) use tile::PANEL;
 
@@ -37,6 +39,7 @@ pub(crate) trait Simd {
     unsafe fn add(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn sub(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn mul(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn div(a: Self::V, b: Self::V) -> Self::V;
     /// Larger of two values; `a` must not be NaN.
     unsafe fn max(a: Self::V, b: Self::V) -> Self::V;
     /// The upper halves of 32-bit words, which are bf16, widened.
@@ -47,4 +50,6 @@ pub(crate) trait Simd {
     unsafe fn scale(value: Self::V, n: Self::V) -> Self::V;
     /// `value` where `a < b`, `other` elsewhere.
     unsafe fn less_or(a: Self::V, b: Self::V, value: Self::V, other: Self::V) -> Self::V;
+    /// Asks for a cache line; any address will do.
+    unsafe fn prefetch<T>(at: *const T);
 }

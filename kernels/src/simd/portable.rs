@@ -9,12 +9,7 @@ pub(super) struct Portable;
 
 #[inline(always)]
 fn each(a: [f32; 4], b: [f32; 4], f: impl Fn(f32, f32) -> f32) -> [f32; 4] {
-    [
-        f(a[0], b[0]),
-        f(a[1], b[1]),
-        f(a[2], b[2]),
-        f(a[3], b[3]),
-    ]
+    [f(a[0], b[0]), f(a[1], b[1]), f(a[2], b[2]), f(a[3], b[3])]
 }
 
 impl super::Simd for Portable {
@@ -59,6 +54,11 @@ impl super::Simd for Portable {
     }
 
     #[inline(always)]
+    unsafe fn div(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
+        each(a, b, |a, b| a / b)
+    }
+
+    #[inline(always)]
     unsafe fn max(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
         each(a, b, |a, b| if a > b { a } else { b })
     }
@@ -88,4 +88,7 @@ impl super::Simd for Portable {
     unsafe fn less_or(a: [f32; 4], b: [f32; 4], value: [f32; 4], other: [f32; 4]) -> [f32; 4] {
         std::array::from_fn(|i| if a[i] < b[i] { value[i] } else { other[i] })
     }
+
+    #[inline(always)]
+    unsafe fn prefetch<T>(_at: *const T) {}
 }

@@ -1,6 +1,7 @@
 //! Which functions run on a path?
 
-use super::tile::{Pairs, Single, by_rows, tile, widen};
+use super::soft::{self, Running};
+use super::tile::{PANEL, Pairs, Single, by_rows, tile, widen};
 use crate::Path;
 
 /// `(rows, k, a, b, c, c_row, add)`: `c [rows, 32] (+)= a^T [k, rows] * b [k, 32]`, f32.
@@ -11,12 +12,10 @@ use crate::Path;
 pub(crate) type Tile = unsafe fn(usize, usize, *const f32, *const f32, *mut f32, usize, bool);
 
 /// As [`Tile`] with `b [k, 32]` words of two bf16 and `a^T [2 k, rows]`, the row of the upper half first.
-pub(crate) type TileWords =
-    unsafe fn(usize, usize, *const f32, *const u32, *mut f32, usize, bool);
+pub(crate) type TileWords = unsafe fn(usize, usize, *const f32, *const u32, *mut f32, usize, bool);
 
 /// As [`TileWords`] with `a^T [k, rows]` words of two bf16.
-pub(crate) type TilePairs =
-    unsafe fn(usize, usize, *const u32, *const u32, *mut f32, usize, bool);
+pub(crate) type TilePairs = unsafe fn(usize, usize, *const u32, *const u32, *mut f32, usize, bool);
 
 /// `(pairs, from, to)`: widens `pairs` rows of 32 words to twice as many rows of 32 values, the upper
 /// halves first.
@@ -25,6 +24,31 @@ pub(crate) type TilePairs =
 /// The path's instructions are there; `from` is readable over `pairs * 32` words, `to` writable over
 /// `pairs * 64` values.
 pub(crate) type Widen = unsafe fn(usize, *const u32, *mut f32);
+
+/// `(eights, depth, keys, queries, scores)`: see [`soft::scores`].
+///
+/// # Safety
+/// The path's instructions are there; bounds as stated there.
+pub(crate) type Scores = unsafe fn(usize, usize, *const f32, *const f32, *mut f32);
+
+/// `(keys, first, scores, running)`: see [`soft::weights`].
+///
+/// # Safety
+/// As for [`Scores`].
+pub(crate) type Weights = unsafe fn(usize, usize, *mut f32, &mut Running);
+
+/// `(eights, keys, width, weights, values, shrink, sums)`: see [`soft::values`].
+///
+/// # Safety
+/// As for [`Scores`].
+pub(crate) type Values =
+    unsafe fn(usize, usize, usize, *const f32, *const f32, &[f32; PANEL], *mut f32);
+
+/// `(count, gate, up)`: see [`soft::swiglu`].
+///
+/// # Safety
+/// As for [`Scores`].
+pub(crate) type Swiglu = unsafe fn(usize, *mut f32, *const f32);
 
 /// The functions of one path.
 #[derive(Debug)]
@@ -35,6 +59,10 @@ pub(crate) struct Kernels {
     pub(crate) tile_words: TileWords,
     pub(crate) tile_pairs: Option<TilePairs>,
     pub(crate) widen: Widen,
+    pub(crate) scores: Scores,
+    pub(crate) weights: Weights,
+    pub(crate) values: Values,
+    pub(crate) swiglu: Swiglu,
 }
 
 impl Kernels {
@@ -53,9 +81,10 @@ impl Kernels {
     }
 }
 
-/// A module with the functions of one instruction set and their table.
+/// A module with the functions of one instruction set and their table: rows of the largest tile, rows of a tile
+/// of attention (a divisor of 8), every number of rows up to the largest, features.
 macro_rules! path {
-    ($module:ident, $simd:ty, $rows:literal, [$($n:literal)*] $(, $feature:literal)?) => {
+    ($module:ident, $simd:ty, $rows:literal, $soft:literal, [$($n:literal)*] $(, $feature:literal)?) => {
         mod $module {
             use super::*;
 
@@ -65,6 +94,10 @@ macro_rules! path {
                 tile_words: words,
                 tile_pairs: None,
                 widen: wide,
+                scores,
+                weights,
+                values,
+                swiglu,
             };
 
             $(#[target_feature(enable = $feature)])?
@@ -92,15 +125,46 @@ macro_rules! path {
                 // SAFETY: handed on unchanged.
                 unsafe { widen::<$simd>(pairs, from, to) }
             }
+
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn scores(
+                eights: usize, depth: usize, keys: *const f32, queries: *const f32, scores: *mut f32,
+            ) {
+                // SAFETY: handed on unchanged.
+                unsafe { soft::scores::<$simd, $soft>(eights, depth, keys, queries, scores) }
+            }
+
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn weights(keys: usize, first: usize, scores: *mut f32, running: &mut Running) {
+                // SAFETY: handed on unchanged.
+                unsafe { soft::weights::<$simd>(keys, first, scores, running) }
+            }
+
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn values(
+                eights: usize, keys: usize, width: usize, weights: *const f32, values: *const f32,
+                shrink: &[f32; PANEL], sums: *mut f32,
+            ) {
+                // SAFETY: handed on unchanged.
+                unsafe {
+                    soft::values::<$simd, $soft>(eights, keys, width, weights, values, shrink, sums);
+                }
+            }
+
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn swiglu(count: usize, gate: *mut f32, up: *const f32) {
+                // SAFETY: handed on unchanged.
+                unsafe { soft::swiglu::<$simd>(count, gate, up) }
+            }
         }
     };
 }
 
 #[cfg(target_arch = "x86_64")]
-path!(avx512_f, super::super::avx512::Avx512, 14, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], "avx512f");
+path!(avx512_f, super::super::avx512::Avx512, 14, 8, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], "avx512f");
 #[cfg(target_arch = "x86_64")]
-path!(avx2, super::super::avx2::Avx2, 6, [1 2 3 4 5 6], "avx2,fma");
-path!(portable, super::super::portable::Portable, 4, [1 2 3 4]);
+path!(avx2, super::super::avx2::Avx2, 6, 4, [1 2 3 4 5 6], "avx2,fma");
+path!(portable, super::super::portable::Portable, 4, 4, [1 2 3 4]);
 
 #[cfg(target_arch = "x86_64")]
 mod avx512 {

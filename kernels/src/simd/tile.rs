@@ -8,6 +8,9 @@ use super::Simd;
 /// Outputs of a panel: the columns of every tile.
 pub(crate) const PANEL: usize = 32;
 
+/// Steps that memory is asked for ahead of its use: some 100 cycles.
+const AHEAD: usize = 8;
+
 /// Calls one of several instances of a constant by a value known at run time.
 macro_rules! by_rows {
     ($rows:expr, [$($n:literal)*], $name:ident => $body:block) => {
@@ -83,7 +86,13 @@ pub(super) unsafe fn tile<S: Simd, B: Right<S>, const ROWS: usize>(
         unsafe {
             let mut sums = [[S::splat(0.0); 2]; ROWS];
             let (mut left, mut right) = (a, b.add(column));
+            for r in 0..ROWS {
+                S::prefetch(c.wrapping_add(r * c_row + column));
+                S::prefetch(c.wrapping_add(r * c_row + column + 16));
+            }
             for _ in 0..words {
+                S::prefetch(right.wrapping_add(AHEAD * PANEL));
+                S::prefetch(right.wrapping_add(AHEAD * PANEL + 16));
                 let mut step = 0;
                 while step < B::STEPS {
                     let first = B::load(right, step);
@@ -93,6 +102,7 @@ pub(super) unsafe fn tile<S: Simd, B: Right<S>, const ROWS: usize>(
                         sum[0] = S::fma(x, first, sum[0]);
                         sum[1] = S::fma(x, second, sum[1]);
                     }
+                    S::prefetch(left.wrapping_add(AHEAD * ROWS));
                     left = left.add(ROWS);
                     step += 1;
                 }

@@ -1,11 +1,11 @@
-//! What can be wrong with the operands of a product?
+//! What can be wrong with the sizes of a function's operands?
 
 use thiserror::Error;
 
-/// Why a product or a packing gave no result.
+/// Why a product, a packing or a fused layer gave no result: its operands do not fit each other.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum GemmError {
+pub enum ShapeError {
     /// A slice does not have the length its shape asks for.
     #[error("{what}: found {found} values, expected {rows} x {columns}")]
     Length {
@@ -40,11 +40,11 @@ pub(crate) fn expect_shape(
     found: usize,
     rows: usize,
     columns: usize,
-) -> Result<(), GemmError> {
+) -> Result<(), ShapeError> {
     if rows.checked_mul(columns) == Some(found) {
         Ok(())
     } else {
-        Err(GemmError::Length {
+        Err(ShapeError::Length {
             what,
             found,
             rows,
