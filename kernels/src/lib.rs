@@ -10,5 +10,7 @@ mod shape;
 mod simd;
 
 pub use path::{PATH_VARIABLE, Path};
-pub use reverse_kl::{Blocking, Divergence, HeadError, HeadInput, Options, Weight, reverse_kl};
+pub use reverse_kl::{
+    Blocking, Divergence, HeadError, HeadInput, Options, Precision, Weight, reverse_kl,
+};
 pub use shape::ShapeError;

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Owned, divergence_distance, splitmix64};
 use proptest::prelude::*;
-use spare_kernels::{Blocking, Divergence, Options};
+use spare_kernels::{Blocking, Divergence, Options, Precision};
 
 /// Random shapes and spreads: logits of standard deviation 0.05 to 60.
 fn owned() -> impl Strategy<Value = Owned> {
@@ -34,10 +34,14 @@ fn options() -> impl Strategy<Value = Options> {
     let blocking = proptest::option::of(
         (1_usize..30, 1_usize..200).prop_map(|(tokens, rows)| Blocking { tokens, rows }),
     );
-    (1_usize..30, floor, blocking).prop_map(|(top_k, floor, blocking)| Options {
-        top_k,
-        floor,
-        blocking,
+    let precision = prop_oneof![Just(Precision::Single), Just(Precision::Double)];
+    (1_usize..30, floor, blocking, precision).prop_map(|(top_k, floor, blocking, precision)| {
+        Options {
+            top_k,
+            floor,
+            blocking,
+            precision,
+        }
     })
 }
 
@@ -65,8 +69,8 @@ proptest! {
 
     /// The whole vocabulary as support, without a floor, is the full divergence.
     #[test]
-    fn whole_support_is_the_full_divergence(owned in owned()) {
-        let found = owned.run(&Options { top_k: 150, floor: 0.0, blocking: None });
+    fn whole_support_is_the_full_divergence(owned in owned(), options in options()) {
+        let found = owned.run(&Options { top_k: 150, floor: 0.0, ..options });
         for (d, full) in found.d_topk.iter().zip(&found.d_full) {
             prop_assert!((d - full).abs() <= 1e-11 * full.max(1.0), "{d} {full}");
         }

@@ -37,6 +37,8 @@ thread_local! {
 pub(crate) struct Buffers {
     values: Lines<f32>,
     words: Lines<u32>,
+    /// Which of the two was filled last.
+    hold_words: bool,
 }
 
 /// Panels of a packed weight, one behind the other.
@@ -57,6 +59,26 @@ impl<'a> Panels<'a> {
                 x.get(first * input.div_ceil(2) * PANEL..)
                     .unwrap_or_default(),
             ),
+        }
+    }
+
+    /// Whether the values of the first `count` panels are all finite.
+    pub(crate) fn finite(self, count: usize, input: usize) -> bool {
+        match self {
+            Self::Values(x) => {
+                let values = x.get(..count * input * PANEL).unwrap_or(x);
+                values
+                    .par_chunks(1 << 14)
+                    .all(|part| part.iter().all(|x| x.is_finite()))
+            }
+            Self::Words(x) => {
+                let words = x.get(..count * input.div_ceil(2) * PANEL).unwrap_or(x);
+                // An exponent of ones in either half.
+                let bad = |word: u32| word & 0x7F80 == 0x7F80 || word & 0x7F80_0000 == 0x7F80_0000;
+                words
+                    .par_chunks(1 << 14)
+                    .all(|part| !part.iter().fold(false, |any, &w| any | bad(w)))
+            }
         }
     }
 
@@ -109,7 +131,8 @@ impl Grid<'_> {
     pub(crate) fn run(&self, activations: Activations<'_>, out: &mut [f32]) {
         // Taken, not borrowed: while this thread waits for its tasks it may be given another product.
         let mut buffers = LEFT.take();
-        self.multiply(self.pack(activations, &mut buffers), out, self.columns);
+        self.pack(activations, &mut buffers);
+        self.multiply(self.left(&buffers), out, self.columns);
         LEFT.set(buffers);
     }
 
@@ -195,24 +218,29 @@ impl Grid<'_> {
         });
     }
 
+    /// The rows that [`Grid::pack`] packed last.
+    pub(crate) fn left<'s>(&self, buffers: &'s Buffers) -> Left<'s> {
+        if buffers.hold_words {
+            Left::Words(buffers.words.values())
+        } else {
+            Left::Values(buffers.values.values())
+        }
+    }
+
     /// Packs the rows, tile by tile.
-    pub(crate) fn pack<'s>(
-        &self,
-        activations: Activations<'_>,
-        buffers: &'s mut Buffers,
-    ) -> Left<'s> {
+    pub(crate) fn pack(&self, activations: Activations<'_>, buffers: &mut Buffers) {
         let (tile, input, steps) = (self.kernels.rows, self.input, self.steps());
         let bf16 = matches!(self.panels, Panels::Words(_));
         let rows = |t: usize| activations.rows(t * tile, tile.min(self.rows - t * tile), input);
         let tiles = self.rows.div_ceil(tile);
-        if bf16 && self.kernels.tile_pairs.is_some() && activations.are_bf16() {
+        buffers.hold_words = bf16 && self.kernels.tile_pairs.is_some() && activations.are_bf16();
+        if buffers.hold_words {
             let len = tile * steps / 2;
             buffers.words.reserve(tiles * len);
             let to = buffers.words.values_mut().get_mut(..tiles * len);
             self.each(to.unwrap_or_default(), len, |t, to| {
                 rows(t).pack_words(to, tile, input, steps / 2);
             });
-            Left::Words(buffers.words.values())
         } else {
             let len = tile * steps;
             buffers.values.reserve(tiles * len);
@@ -220,7 +248,6 @@ impl Grid<'_> {
             self.each(to.unwrap_or_default(), len, |t, to| {
                 rows(t).pack(to, tile, input, bf16);
             });
-            Left::Values(buffers.values.values())
         }
     }
 

@@ -11,10 +11,11 @@
 mod activations;
 mod drive;
 mod pack;
-pub(crate) mod product;
+mod product;
 
 pub use activations::Activations;
 pub use pack::{PackedBf16, PackedF32};
+pub(crate) use pack::{pack_values, pack_words};
 
 pub(crate) use drive::{Buffers, Grid, Panels};
 

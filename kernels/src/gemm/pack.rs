@@ -140,13 +140,21 @@ impl PackedF32 {
     }
 }
 
+/// Steps (values, or pairs) of all rows that are packed before the next ones: a cache line of a row, and a
+/// part of the panel that stays in the first-level cache.
+const STRIDE: usize = 16;
+
 /// One panel of words `[in / 2 up, 32]` from up to 32 rows of a bf16 weight. Values not given stay as they are.
 pub(crate) fn pack_words(to: &mut [u32], from: &[bf16], input: usize) {
-    for (r, row) in from.chunks(input).enumerate() {
-        for (word, pair) in to.iter_mut().skip(r).step_by(PANEL).zip(row.chunks(2)) {
-            let low = pair.first().map_or(0, |w| u32::from(w.to_bits()));
-            let high = pair.get(1).map_or(0, |w| u32::from(w.to_bits()));
-            *word = high << 16 | low;
+    for (at, to) in to.chunks_mut(STRIDE * PANEL).enumerate() {
+        for (r, row) in from.chunks_exact(input).enumerate() {
+            let end = input.min((at + 1) * 2 * STRIDE);
+            let row = row.get(at * 2 * STRIDE..end).unwrap_or_default();
+            for (word, pair) in to.iter_mut().skip(r).step_by(PANEL).zip(row.chunks(2)) {
+                let low = pair.first().map_or(0, |w| u32::from(w.to_bits()));
+                let high = pair.get(1).map_or(0, |w| u32::from(w.to_bits()));
+                *word = high << 16 | low;
+            }
         }
     }
 }
@@ -158,9 +166,13 @@ pub(crate) fn pack_values<T: Copy>(
     input: usize,
     widen: impl Fn(T) -> f32,
 ) {
-    for (r, row) in from.chunks(input).enumerate() {
-        for (value, &w) in to.iter_mut().skip(r).step_by(PANEL).zip(row) {
-            *value = widen(w);
+    for (at, to) in to.chunks_mut(STRIDE * PANEL).enumerate() {
+        for (r, row) in from.chunks_exact(input).enumerate() {
+            let end = input.min((at + 1) * STRIDE);
+            let row = row.get(at * STRIDE..end).unwrap_or_default();
+            for (value, &w) in to.iter_mut().skip(r).step_by(PANEL).zip(row) {
+                *value = widen(w);
+            }
         }
     }
 }

@@ -9,13 +9,19 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(all(test, unix))]
+mod guarded;
 pub(crate) mod lines;
 mod portable;
 mod soft;
+mod sweep;
 mod table;
+#[cfg(all(test, unix))]
+mod tests;
 mod tile;
 
 pub(crate) use soft::Running;
+pub(crate) use sweep::Sweep;
 pub(crate) use table::Kernels;
 pub(crate) use tile::PANEL;
 

@@ -1,6 +1,7 @@
 //! Which functions run on a path?
 
 use super::soft::{self, Running};
+use super::sweep::{self, Sweep};
 use super::tile::{PANEL, Pairs, Single, by_rows, tile, widen};
 use crate::Path;
 
@@ -50,6 +51,12 @@ pub(crate) type Values =
 /// As for [`Scores`].
 pub(crate) type Swiglu = unsafe fn(usize, *mut f32, *const f32);
 
+/// `(sweep, student, teacher)`: see [`sweep::take`].
+///
+/// # Safety
+/// The path's instructions are there.
+pub(crate) type Take<T> = unsafe fn(&mut Sweep, &[T], &[T]) -> f64;
+
 /// The functions of one path.
 #[derive(Debug)]
 pub(crate) struct Kernels {
@@ -63,6 +70,8 @@ pub(crate) struct Kernels {
     pub(crate) weights: Weights,
     pub(crate) values: Values,
     pub(crate) swiglu: Swiglu,
+    pub(crate) take_f32: Take<f32>,
+    pub(crate) take_f64: Take<f64>,
 }
 
 impl Kernels {
@@ -82,9 +91,9 @@ impl Kernels {
 }
 
 /// A module with the functions of one instruction set and their table: rows of the largest tile, rows of a tile
-/// of attention (a divisor of 8), every number of rows up to the largest, features.
+/// of attention (a divisor of 8), whether multiply-add is fused, every number of rows up to the largest, features.
 macro_rules! path {
-    ($module:ident, $simd:ty, $rows:literal, $soft:literal, [$($n:literal)*] $(, $feature:literal)?) => {
+    ($module:ident, $simd:ty, $rows:literal, $soft:literal, $fused:literal, [$($n:literal)*] $(, $feature:literal)?) => {
         mod $module {
             use super::*;
 
@@ -98,6 +107,8 @@ macro_rules! path {
                 weights,
                 values,
                 swiglu,
+                take_f32,
+                take_f64,
             };
 
             $(#[target_feature(enable = $feature)])?
@@ -156,15 +167,25 @@ macro_rules! path {
                 // SAFETY: handed on unchanged.
                 unsafe { soft::swiglu::<$simd>(count, gate, up) }
             }
+
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn take_f32(sweep: &mut Sweep, student: &[f32], teacher: &[f32]) -> f64 {
+                sweep::take::<f32, $fused>(sweep, student, teacher)
+            }
+
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn take_f64(sweep: &mut Sweep, student: &[f64], teacher: &[f64]) -> f64 {
+                sweep::take::<f64, $fused>(sweep, student, teacher)
+            }
         }
     };
 }
 
 #[cfg(target_arch = "x86_64")]
-path!(avx512_f, super::super::avx512::Avx512, 14, 8, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], "avx512f");
+path!(avx512_f, super::super::avx512::Avx512, 14, 8, true, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], "avx512f");
 #[cfg(target_arch = "x86_64")]
-path!(avx2, super::super::avx2::Avx2, 6, 4, [1 2 3 4 5 6], "avx2,fma");
-path!(portable, super::super::portable::Portable, 4, 4, [1 2 3 4]);
+path!(avx2, super::super::avx2::Avx2, 6, 4, true, [1 2 3 4 5 6], "avx2,fma");
+path!(portable, super::super::portable::Portable, 4, 4, false, [1 2 3 4]);
 
 #[cfg(target_arch = "x86_64")]
 mod avx512 {
