@@ -1,6 +1,11 @@
 //! Does every function of every path stay within its bounds, and compute what a loop over scalars does?
 //!
-//! Buffers end at a page without access ([`Guarded`]), so that one value too many ends the process.
+//! Buffers end at a page without access ([`Guarded`]), so that one value too many ends the process. Under
+//! AddressSanitizer, where a nightly toolchain is at hand (own buffers of the crate are then watched too):
+//!
+//! ```text
+//! RUSTFLAGS=-Zsanitizer=address cargo +nightly test -p spare-kernels --target x86_64-unknown-linux-gnu
+//! ```
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use half::bf16;
