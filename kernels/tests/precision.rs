@@ -113,14 +113,14 @@ fn packed_weights_give_the_same_bits() {
         weight: Weight::Packed(Packed::F32(&packed)),
         ..owned.input()
     };
-    let error = reverse_kl(&input, &Options::default(), &|| false).unwrap_err();
+    let error = reverse_kl(&input, &options(Precision::Single), &|| false).unwrap_err();
     assert_eq!(
         error.to_string(),
         "head weight of vocabulary entry 340, column 11: found NaN, expected a finite number"
     );
 }
 
-/// A token's numbers are its own to the last bit: alone, in any block, in any order.
+/// In f32 a token's numbers are its own to the last bit: alone, in any block, in any order.
 #[test]
 fn a_token_has_its_own_bits() {
     let owned = Owned::new(
@@ -130,7 +130,7 @@ fn a_token_has_its_own_bits() {
         1500,
         [(1 << 23, 22), (1 << 23, 24), (1 << 23, 24)],
     );
-    let all = owned.run(&Options::default());
+    let all = owned.run(&options(Precision::Single));
     for range in [0..1, 60..61, 3..17, 14..43] {
         let rows = range.start * 300..range.end * 300;
         let part = Owned {
@@ -147,6 +147,6 @@ fn a_token_has_its_own_bits() {
             logq: cut(&all.logq),
             kth_gap: cut(&all.kth_gap),
         };
-        assert_eq!(part.run(&Options::default()), expected, "{range:?}");
+        assert_eq!(part.run(&options(Precision::Single)), expected, "{range:?}");
     }
 }

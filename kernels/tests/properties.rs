@@ -191,21 +191,24 @@ fn threads_do_not_matter() {
             rows: 50,
         }),
     ] {
-        let options = Options {
-            blocking,
-            ..Options::default()
-        };
-        let mut all = [1, 2, 3, 7].map(|threads| {
-            let pool = rayon::ThreadPoolBuilder::new()
-                .num_threads(threads)
-                .build()
-                .unwrap();
-            pool.install(|| owned.run(&options))
-        });
-        let first = std::mem::take(&mut all[0]);
-        assert!(first.d_full.iter().all(|&d| d > 0.01));
-        for other in &all[1..] {
-            assert_eq!(&first, other);
+        for precision in [Precision::Single, Precision::Double] {
+            let options = Options {
+                blocking,
+                precision,
+                ..Options::default()
+            };
+            let mut all = [1, 2, 3, 7].map(|threads| {
+                let pool = rayon::ThreadPoolBuilder::new()
+                    .num_threads(threads)
+                    .build()
+                    .unwrap();
+                pool.install(|| owned.run(&options))
+            });
+            let first = std::mem::take(&mut all[0]);
+            assert!(first.d_full.iter().all(|&d| d > 0.01));
+            for other in &all[1..] {
+                assert_eq!(&first, other);
+            }
         }
     }
 }
