@@ -7,7 +7,7 @@ use half::bf16;
 use spare_kernels::Path;
 use spare_kernels::gemm::{Activations, PackedBf16, PackedF32, gemm_on};
 
-include!("common.rs");
+include!("common/mod.rs");
 
 /// Rows, in, out.
 const SHAPES: [(usize, usize, usize); 6] = [

@@ -6,7 +6,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use spare_kernels::attention::{Floats, KeyValues, Seen, Shape, View, attention};
 use spare_kernels::layer::{RmsNorm, Rotation, add_rms_norm, rms_norm, rotary, swiglu};
 
-include!("common.rs");
+include!("common/mod.rs");
 
 /// Qwen3-VL-2B: 16 heads on 8 key heads of 128.
 const SHAPE: Shape = Shape {

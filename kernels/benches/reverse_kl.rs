@@ -87,7 +87,7 @@ fn naive_f64(student: &[f32], teacher: &[f32], weight: &[f32]) -> Vec<(f64, f64)
     )
 }
 
-include!("common.rs");
+include!("common/mod.rs");
 
 fn compare(c: &mut Criterion) {
     let student = fill(0, TOKENS * HIDDEN, 3.5);

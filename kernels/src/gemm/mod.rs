@@ -88,10 +88,10 @@ pub fn gemm<'a>(
     gemm_on(Path::current(), activations, weight, out)
 }
 
-/// [`gemm`] on a path of choice; on the portable one where this CPU lacks it.
+/// [`gemm()`] on a path of choice; on the portable one where this CPU lacks it.
 ///
 /// # Errors
-/// As [`gemm`].
+/// As [`gemm()`].
 pub fn gemm_on<'a>(
     path: Path,
     activations: Activations<'_>,

@@ -14,7 +14,7 @@ pub(super) unsafe fn exp<S: Simd>(x: S::V) -> S::V {
     // 1.5 * 2^23: adding it leaves the nearest integer in the low bits.
     const ROUND: f32 = 12_582_912.0;
     // ln 2 in two parts, the first short enough that its products are exact.
-    const LN2: [f32; 2] = [0.693_359_375, -2.121_944_4e-4];
+    const LN2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
     // Cephes' expf: minimax on [-ln 2 / 2, ln 2 / 2].
     const POWERS: [f32; 6] = [
         1.987_569_1e-4,
@@ -22,7 +22,7 @@ pub(super) unsafe fn exp<S: Simd>(x: S::V) -> S::V {
         8.333_452e-3,
         4.166_579_6e-2,
         1.666_666_5e-1,
-        5.000_000_1e-1,
+        0.5,
     ];
     // SAFETY: the caller's contract.
     unsafe {
