@@ -1,5 +1,5 @@
 //! Is attention right for every shape of pack, and are a row's bits its own?
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::single_range_in_vec_init, clippy::unwrap_used)]
 
 mod common;
 
