@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rayon::prelude::*;
-use spare_kernels::{HeadInput, Options, Weight, reverse_kl};
+use spare_kernels::{HeadInput, Options, Precision, Weight, reverse_kl};
 
 const TOKENS: usize = 256;
 const VOCAB: usize = 16_384;
@@ -87,16 +87,7 @@ fn naive_f64(student: &[f32], teacher: &[f32], weight: &[f32]) -> Vec<(f64, f64)
     )
 }
 
-/// `count` values of `[-scale / 2, scale / 2)` (splitmix64).
-fn fill(seed: u64, count: usize, scale: f32) -> Vec<f32> {
-    let value = |i: u64| {
-        let z = seed.wrapping_add(i).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 40) as f32 / 16_777_216.0 - 0.5
-    };
-    (0..count as u64).map(|i| value(i) * scale).collect()
-}
+include!("common/mod.rs");
 
 fn compare(c: &mut Criterion) {
     let student = fill(0, TOKENS * HIDDEN, 3.5);
@@ -116,9 +107,13 @@ fn compare(c: &mut Criterion) {
         vocab: VOCAB,
         recorded: &recorded,
     };
-    let head = || reverse_kl(&input, &Options::default(), &|| false).unwrap();
+    let options = |precision| Options {
+        precision,
+        ..Options::default()
+    };
+    let head = |precision| reverse_kl(&input, &options(precision), &|| false).unwrap();
 
-    let found = head();
+    let found = head(Precision::Double);
     for (name, other) in [
         ("f32", naive_f32(&student, &teacher, &weight)),
         ("f64", naive_f64(&student, &teacher, &weight)),
@@ -145,7 +140,11 @@ fn compare(c: &mut Criterion) {
     group
         .sample_size(10)
         .throughput(Throughput::Elements(TOKENS as u64));
-    group.bench_function("head", |b| b.iter(|| black_box(head())));
+    for precision in [Precision::Single, Precision::Double] {
+        group.bench_function(format!("head {precision:?}"), |b| {
+            b.iter(|| black_box(head(precision)));
+        });
+    }
     group.bench_function("naive f64 logits", |b| {
         b.iter(|| black_box(naive_f64(&student, &teacher, &weight)))
     });

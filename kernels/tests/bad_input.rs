@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 use common::Owned;
 use half::bf16;
-use spare_kernels::{Blocking, Divergence, Options, reverse_kl};
+use spare_kernels::{Blocking, Divergence, Options, Precision, reverse_kl};
 
 fn owned() -> Owned {
     Owned::new(9, 5, 6, 30, [(100, 6), (100, 6), (100, 6)])
@@ -126,6 +126,15 @@ fn largest_finite_values_have_a_divergence() {
         .iter_mut()
         .enumerate()
         .for_each(|(i, w)| *w = if i < 6 { f32::MAX } else { 0.0 });
+    let options = Options {
+        precision: Precision::Single,
+        ..Options::default()
+    };
+    let single = reverse_kl(&owned.input(), &options, &|| false);
+    assert_eq!(
+        single.unwrap_err().to_string(),
+        "logits of token 0: found one beyond f32, expected them in range, or double precision"
+    );
     let found = owned.run(&Options::default());
     let expected = 6.0 * f64::from(f32::MAX) * f64::from(f32::MAX);
     assert!(

@@ -6,7 +6,7 @@ mod common;
 use common::{Owned, distance};
 use half::bf16;
 use serde::Deserialize;
-use spare_kernels::{Blocking, Options};
+use spare_kernels::{Blocking, Options, Precision};
 
 #[derive(Deserialize)]
 struct Golden {
@@ -64,7 +64,7 @@ impl Case {
     }
 }
 
-/// The bar is 1e-6 nats; both sides compute in f64, so the test holds the head to 1e-9. Where the support
+/// In double precision both sides compute in f64, so the test holds the head to 1e-9. Where the support
 /// cuts through a tie (`ties`), only the lower ids give the stored result.
 #[test]
 fn agrees_with_float64_pytorch() {
@@ -86,6 +86,7 @@ fn agrees_with_float64_pytorch() {
                 top_k: case.top_k,
                 floor: case.floor,
                 blocking,
+                precision: Precision::Double,
             };
             let found = owned.run(&options);
             for (what, found, expected) in [

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use common::splitmix64;
 use half::bf16;
-use spare_kernels::{HeadInput, Options, Weight, reverse_kl};
+use spare_kernels::{HeadInput, Options, Precision, Weight, reverse_kl};
 
 /// Counts the bytes that live and their peak.
 struct Counting;
@@ -39,7 +39,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// Peak of what the head allocates, in bytes, with the worker threads and their buffers.
-fn peak(tokens: usize, vocab: usize, hidden: usize) -> usize {
+fn peak(precision: Precision, tokens: usize, vocab: usize, hidden: usize) -> usize {
     let value = |seed: u64, i: usize| (splitmix64(seed, i) >> 40) as f32 / 16_777_216.0 - 0.5;
     let states = |seed| {
         (0..tokens * hidden)
@@ -62,17 +62,21 @@ fn peak(tokens: usize, vocab: usize, hidden: usize) -> usize {
         vocab,
         recorded: &recorded,
     };
+    let options = Options {
+        precision,
+        ..Options::default()
+    };
     let before = LIVE.load(Relaxed);
     PEAK.store(before, Relaxed);
     let start = Instant::now();
-    let found = reverse_kl(&input, &Options::default(), &|| false).unwrap();
+    let found = reverse_kl(&input, &options, &|| false).unwrap();
     let (seconds, peak) = (start.elapsed().as_secs_f64(), PEAK.load(Relaxed) - before);
     let (work, threads) = (
         4e-9 * (tokens * vocab * hidden) as f64,
         rayon::current_num_threads(),
     );
     println!(
-        "{tokens} tokens x {vocab} entries x {hidden}: {seconds:.2} s, {:.0} GFLOP/s on {threads} threads, peak {:.1} MB, mean d_full {:.3}",
+        "{precision:?}: {tokens} tokens x {vocab} entries x {hidden}: {seconds:.2} s, {:.0} GFLOP/s on {threads} threads, peak {:.1} MB, mean d_full {:.3}",
         work / seconds,
         peak as f64 * 1e-6,
         found.d_full.iter().sum::<f64>() / tokens as f64
@@ -84,16 +88,19 @@ fn peak(tokens: usize, vocab: usize, hidden: usize) -> usize {
 /// what the whole one takes, since no buffer grows with it: shown by doubling it, and by the ignored test.
 #[test]
 fn stays_under_64_mb() {
-    let (short, double) = (peak(2048, 768, 2048), peak(2048, 1536, 2048));
-    assert!(
-        short < 64_000_000 && double < 64_000_000,
-        "{short} {double}"
-    );
-    // The thread pool and its buffers were made by the first run.
-    assert!(double <= short, "{short} {double}");
-    for hidden in [64, 1024, 4096, 8192] {
-        let found = peak(600, 768, hidden);
-        assert!(found < 64_000_000, "hidden {hidden}: {found}");
+    for precision in [Precision::Single, Precision::Double] {
+        let peak = |tokens, vocab, hidden| peak(precision, tokens, vocab, hidden);
+        let (short, double) = (peak(2048, 768, 2048), peak(2048, 1536, 2048));
+        assert!(
+            short < 64_000_000 && double < 64_000_000,
+            "{short} {double}"
+        );
+        // The thread pool and its buffers were made by the first run.
+        assert!(double <= short, "{short} {double}");
+        for hidden in [64, 1024, 4096, 8192] {
+            let found = peak(600, 768, hidden);
+            assert!(found < 64_000_000, "hidden {hidden}: {found}");
+        }
     }
 }
 
@@ -101,6 +108,8 @@ fn stays_under_64_mb() {
 #[test]
 #[ignore = "takes most of a minute"]
 fn stays_under_64_mb_at_full_size() {
-    let found = peak(2048, 151_936, 2048);
-    assert!(found < 64_000_000, "{found}");
+    for precision in [Precision::Single, Precision::Double] {
+        let found = peak(precision, 2048, 151_936, 2048);
+        assert!(found < 64_000_000, "{found}");
+    }
 }

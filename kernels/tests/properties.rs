@@ -5,7 +5,7 @@ mod common;
 
 use common::{Owned, divergence_distance, splitmix64};
 use proptest::prelude::*;
-use spare_kernels::{Blocking, Divergence, Options};
+use spare_kernels::{Blocking, Divergence, Options, Precision};
 
 /// Random shapes and spreads: logits of standard deviation 0.05 to 60.
 fn owned() -> impl Strategy<Value = Owned> {
@@ -34,10 +34,14 @@ fn options() -> impl Strategy<Value = Options> {
     let blocking = proptest::option::of(
         (1_usize..30, 1_usize..200).prop_map(|(tokens, rows)| Blocking { tokens, rows }),
     );
-    (1_usize..30, floor, blocking).prop_map(|(top_k, floor, blocking)| Options {
-        top_k,
-        floor,
-        blocking,
+    let precision = prop_oneof![Just(Precision::Single), Just(Precision::Double)];
+    (1_usize..30, floor, blocking, precision).prop_map(|(top_k, floor, blocking, precision)| {
+        Options {
+            top_k,
+            floor,
+            blocking,
+            precision,
+        }
     })
 }
 
@@ -65,8 +69,8 @@ proptest! {
 
     /// The whole vocabulary as support, without a floor, is the full divergence.
     #[test]
-    fn whole_support_is_the_full_divergence(owned in owned()) {
-        let found = owned.run(&Options { top_k: 150, floor: 0.0, blocking: None });
+    fn whole_support_is_the_full_divergence(owned in owned(), options in options()) {
+        let found = owned.run(&Options { top_k: 150, floor: 0.0, ..options });
         for (d, full) in found.d_topk.iter().zip(&found.d_full) {
             prop_assert!((d - full).abs() <= 1e-11 * full.max(1.0), "{d} {full}");
         }
@@ -187,21 +191,24 @@ fn threads_do_not_matter() {
             rows: 50,
         }),
     ] {
-        let options = Options {
-            blocking,
-            ..Options::default()
-        };
-        let mut all = [1, 2, 3, 7].map(|threads| {
-            let pool = rayon::ThreadPoolBuilder::new()
-                .num_threads(threads)
-                .build()
-                .unwrap();
-            pool.install(|| owned.run(&options))
-        });
-        let first = std::mem::take(&mut all[0]);
-        assert!(first.d_full.iter().all(|&d| d > 0.01));
-        for other in &all[1..] {
-            assert_eq!(&first, other);
+        for precision in [Precision::Single, Precision::Double] {
+            let options = Options {
+                blocking,
+                precision,
+                ..Options::default()
+            };
+            let mut all = [1, 2, 3, 7].map(|threads| {
+                let pool = rayon::ThreadPoolBuilder::new()
+                    .num_threads(threads)
+                    .build()
+                    .unwrap();
+                pool.install(|| owned.run(&options))
+            });
+            let first = std::mem::take(&mut all[0]);
+            assert!(first.d_full.iter().all(|&d| d > 0.01));
+            for other in &all[1..] {
+                assert_eq!(&first, other);
+            }
         }
     }
 }

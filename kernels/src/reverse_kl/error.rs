@@ -90,6 +90,28 @@ pub enum HeadError {
         /// The value.
         found: f32,
     },
+    /// Logits of a token exceed the range of f32, in which [`Precision::Single`] holds them.
+    ///
+    /// [`Precision::Single`]: crate::reverse_kl::Precision::Single
+    #[error(
+        "logits of token {token}: found one beyond f32, expected them in range, or double precision"
+    )]
+    Overflow {
+        /// Index of the token.
+        token: usize,
+    },
+    /// A packed weight has other sizes than the input says.
+    #[error("packed weight: found {found_out} x {found_in}, expected {vocab} x {hidden}")]
+    Packed {
+        /// Its rows.
+        found_out: usize,
+        /// Its columns.
+        found_in: usize,
+        /// Entries of the vocabulary.
+        vocab: usize,
+        /// Width of a hidden state.
+        hidden: usize,
+    },
     /// The caller asked to stop.
     #[error("cancelled after {done} of {total} vocabulary tiles")]
     Cancelled {

@@ -1,5 +1,7 @@
 //! What must be remembered of a token while the vocabulary passes by in tiles?
 
+use crate::simd::{Kernels, Sweep};
+
 /// One entry of the student's top list.
 #[derive(Debug, Clone, Copy)]
 struct Ranked {
@@ -7,19 +9,38 @@ struct Ranked {
     teacher: f64,
 }
 
-/// The running sums of one token: both log-sum-exps, the sum of the full divergence, the student's
-/// `top_k + 1` largest logits (the last one only for the gap) and both logits of the recorded token.
+/// The running sums of one token, the student's `top_k + 1` largest logits (the last one only for the gap)
+/// and both logits of the recorded token.
 #[derive(Debug)]
 pub(super) struct Running {
-    student: LogSumExp,
-    teacher: LogSumExp,
-    /// Sum of `exp(z_p - student.max) * (z_p - z_q)`.
-    cross: f64,
+    sums: Sweep,
     top: Vec<Ranked>,
     top_k: usize,
     recorded: usize,
     recorded_student: f64,
     recorded_teacher: f64,
+}
+
+/// A logit as a tile holds it.
+pub(super) trait Logit: Copy + Into<f64> {
+    /// Takes a tile into the sums and gives the student's largest logit in it.
+    fn take(kernels: &Kernels, sums: &mut Sweep, student: &[Self], teacher: &[Self]) -> f64;
+}
+
+#[allow(unsafe_code)]
+impl Logit for f32 {
+    fn take(kernels: &Kernels, sums: &mut Sweep, student: &[f32], teacher: &[f32]) -> f64 {
+        // SAFETY: `Kernels::of` gives functions that this CPU runs.
+        unsafe { (kernels.take_f32)(sums, student, teacher) }
+    }
+}
+
+#[allow(unsafe_code)]
+impl Logit for f64 {
+    fn take(kernels: &Kernels, sums: &mut Sweep, student: &[f64], teacher: &[f64]) -> f64 {
+        // SAFETY: `Kernels::of` gives functions that this CPU runs.
+        unsafe { (kernels.take_f64)(sums, student, teacher) }
+    }
 }
 
 /// The results of one token, in nats.
@@ -32,44 +53,10 @@ pub(super) struct Finished {
     pub kth_gap: f64,
 }
 
-#[derive(Debug)]
-struct LogSumExp {
-    max: f64,
-    /// Sum of `exp(z - max)`.
-    sum: f64,
-}
-
-impl LogSumExp {
-    const EMPTY: Self = Self {
-        max: f64::NEG_INFINITY,
-        sum: 0.0,
-    };
-
-    /// Lifts the maximum to that of `row` and returns the factor old sums shrink by.
-    fn lift(&mut self, row: &[f64]) -> f64 {
-        let max = row.iter().fold(self.max, |a, &z| a.max(z));
-        // Nothing summed yet gives exp(-inf) = 0.
-        let shrink = if max > self.max {
-            (self.max - max).exp()
-        } else {
-            1.0
-        };
-        self.max = max;
-        self.sum *= shrink;
-        shrink
-    }
-
-    fn value(&self) -> f64 {
-        self.max + self.sum.ln()
-    }
-}
-
 impl Running {
     pub(super) fn new(top_k: usize, recorded: u32) -> Self {
         Self {
-            student: LogSumExp::EMPTY,
-            teacher: LogSumExp::EMPTY,
-            cross: 0.0,
+            sums: Sweep::EMPTY,
             top: Vec::with_capacity(top_k.saturating_add(1).min(1024)),
             top_k,
             recorded: recorded as usize,
@@ -78,9 +65,15 @@ impl Running {
         }
     }
 
-    /// Takes in the finite logits of the vocabulary entries from `first_id` on. Tiles come in the order of
-    /// their ids: ties in the top list go to the lower id because of it.
-    pub(super) fn take(&mut self, first_id: usize, student: &[f64], teacher: &[f64]) {
+    /// Takes in the logits of the vocabulary entries from `first_id` on. Tiles come in the order of their
+    /// ids: ties in the top list go to the lower id because of it.
+    pub(super) fn take<T: Logit>(
+        &mut self,
+        kernels: &Kernels,
+        first_id: usize,
+        student: &[T],
+        teacher: &[T],
+    ) {
         let threshold = if self.top.len() > self.top_k {
             self.top
                 .last()
@@ -88,28 +81,18 @@ impl Running {
         } else {
             f64::NEG_INFINITY
         };
-        self.cross *= self.student.lift(student);
-        self.teacher.lift(teacher);
-        let (max_p, max_q) = (self.student.max, self.teacher.max);
-        let (mut sum_p, mut sum_q, mut cross) = (self.student.sum, self.teacher.sum, self.cross);
-        let mut candidates = false;
-        for (&z_p, &z_q) in student.iter().zip(teacher) {
-            let e = (z_p - max_p).exp();
-            sum_p += e;
-            cross += e * (z_p - z_q);
-            sum_q += (z_q - max_q).exp();
-            candidates |= z_p > threshold;
-        }
-        (self.student.sum, self.teacher.sum, self.cross) = (sum_p, sum_q, cross);
-        if candidates {
+        if T::take(kernels, &mut self.sums, student, teacher) > threshold {
             for (&student, &teacher) in student.iter().zip(teacher) {
-                self.rank(Ranked { student, teacher });
+                let (student, teacher): (f64, f64) = (student.into(), teacher.into());
+                if student > threshold {
+                    self.rank(Ranked { student, teacher });
+                }
             }
         }
         if let Some(at) = self.recorded.checked_sub(first_id)
             && let (Some(&z_p), Some(&z_q)) = (student.get(at), teacher.get(at))
         {
-            (self.recorded_student, self.recorded_teacher) = (z_p, z_q);
+            (self.recorded_student, self.recorded_teacher) = (z_p.into(), z_q.into());
         }
     }
 
@@ -134,7 +117,9 @@ impl Running {
 
     /// The divergences once every tile was taken in. `log_floor` is the logarithm of the floor of `q`.
     pub(super) fn finish(&self, log_floor: f64) -> Finished {
-        let (lse_p, lse_q) = (self.student.value(), self.teacher.value());
+        let [sum_p, sum_q] = self.sums.sum;
+        let lse_p = self.sums.max[0] + sum_p.ln();
+        let lse_q = self.sums.max[1] + sum_q.ln();
         let support = self.top.iter().take(self.top_k);
         let truncated: f64 = support
             .map(|u| {
@@ -149,7 +134,7 @@ impl Running {
         };
         Finished {
             d_topk: truncated.max(0.0),
-            d_full: self.cross / self.student.sum - lse_p + lse_q,
+            d_full: self.sums.cross / sum_p - lse_p + lse_q,
             logp: self.recorded_student - lse_p,
             logq: self.recorded_teacher - lse_q,
             kth_gap,
