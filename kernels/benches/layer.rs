@@ -1,6 +1,6 @@
 //! What a layer does between its products: attention (elements are query-key pairs of a head by its size, so
 //! that 4 times the printed Gelem/s are GFLOP/s), norms, rotary, SwiGLU (elements are values).
-#![allow(missing_docs, clippy::unwrap_used)]
+#![allow(clippy::single_range_in_vec_init, missing_docs, clippy::unwrap_used)]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use spare_kernels::attention::{Floats, KeyValues, Seen, Shape, View, attention};
