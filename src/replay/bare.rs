@@ -12,6 +12,7 @@ use super::{Plan, PlannedPicture};
 use crate::error::Error;
 use crate::evidence::sentences;
 use crate::plan::Event;
+use crate::score::overlapping;
 use crate::trajectory::{Segment, Trajectory, atoms};
 
 /// One sentence behind the bare history: `trunk + block + header + ids`.
@@ -108,15 +109,4 @@ pub fn build_bare(
         }
     }
     Ok(out)
-}
-
-/// The tokens whose bytes overlap `bytes`, from the first to the last.
-fn overlapping(spans: &[Range<usize>], bytes: &Range<usize>) -> Range<usize> {
-    let over = |s: &Range<usize>| s.start < bytes.end && bytes.start < s.end;
-    let first = spans.iter().position(over);
-    let last = spans.iter().rposition(over);
-    match (first, last) {
-        (Some(first), Some(last)) => first..last + 1,
-        _ => 0..0,
-    }
 }

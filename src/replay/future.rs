@@ -24,6 +24,11 @@ pub struct Future {
 }
 
 impl Future {
+    /// The rows that predict the written tokens.
+    pub fn predicting(&self) -> Vec<usize> {
+        self.written.iter().map(|t| t.saturating_sub(1)).collect()
+    }
+
     /// Ids of the written tokens.
     pub fn recorded(&self) -> Vec<u32> {
         let ids = self.written.iter().filter_map(|t| self.ids.get(*t));

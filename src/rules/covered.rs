@@ -36,7 +36,7 @@ impl Default for Covered {
 }
 
 impl Covered {
-    /// With a bare pass: a residual of at most `nats` gives back what stands in the summary, one of 0.3 nats what stands nowhere.
+    /// With a bare pass: a residual of at most `nats` gives back what stands in the summary, one of at most 0.3 what stands nowhere.
     pub fn with_bare(nats: f64) -> Self {
         Self {
             threshold: nats,

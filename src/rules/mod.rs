@@ -1,7 +1,7 @@
 //! Which segments does the summary cover? A rule turns an event's scores into one verdict with a reason for each segment.
 //!
 //! `paper` is the published rule, `mean` its ablation; `signed` counts only tokens that the summary makes less likely; `residual` asks
-//! what cannot be had without the reasoning; `stated` looks at words alone; `covered` joins the last two and is the default.
+//! what cannot be had without the reasoning; `stated` looks at words alone. `covered` is the default: words, and what the model sees.
 
 mod covered;
 mod mean;

@@ -64,6 +64,13 @@ pub(crate) fn surprise(logs: &[f64]) -> f64 {
     most.unwrap_or(f64::INFINITY)
 }
 
+/// The tokens that share a byte with `bytes`; starts and ends of `spans` never decrease. Empty where none does.
+pub(crate) fn overlapping(spans: &[Range<usize>], bytes: &Range<usize>) -> Range<usize> {
+    let first = spans.partition_point(|s| s.end <= bytes.start);
+    let end = spans.partition_point(|s| s.start < bytes.end);
+    first..end.max(first)
+}
+
 /// Finds the values of every scored segment, and where else they stand. `stays`: every text that remains whatever is decided, but the
 /// summary `sigma`. Numbers that are known already stay.
 pub fn locate(scores: &mut EventScores, segments: &[Segment], sigma: &str, stays: &str) {
@@ -77,20 +84,18 @@ pub fn locate(scores: &mut EventScores, segments: &[Segment], sigma: &str, stays
         };
         let all = atoms(text);
         let mut known = std::mem::take(&mut scored.atoms).into_iter().peekable();
-        for atom in &all {
+        for (atom, says) in all.iter().zip(statements.about(text, &all)) {
             let value = atom.text(text);
-            let over = |s: &Range<usize>| s.start < atom.end && atom.start < s.end;
-            let first = scored.spans.iter().position(over);
-            let last = scored.spans.iter().rposition(over);
+            let tokens = overlapping(&scored.spans, &(atom.start..atom.end));
             let numbers = known.next_if(|k| (k.start, k.end) == (atom.start, atom.end));
             scored.atoms.push(AtomScore {
                 kind: atom.kind,
                 start: atom.start,
                 end: atom.end,
-                tokens: first.unwrap_or(0)..last.map_or(0, |l| l + 1),
+                tokens,
                 stated: sigma.holds(value),
                 shown: stays.holds(value),
-                says: statements.about(text, &all, atom),
+                says,
                 ..numbers.unwrap_or_default()
             });
         }

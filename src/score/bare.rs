@@ -3,10 +3,8 @@
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 
-use spare_kernels::{HeadInput, Options, Weight, reverse_kl};
-use spare_models::{
-    BATCH_TOKENS, Branch, Control, HeadWeight, HiddenRows, KvCache, PreparedPrompt,
-};
+use spare_kernels::Options;
+use spare_models::{BATCH_TOKENS, Branch, Control, HiddenRows, KvCache, PreparedPrompt};
 
 use super::atom::Instead;
 use super::local::LocalScorer;
@@ -161,19 +159,7 @@ impl LocalScorer {
         let read = model.prefill_branches(cache, &branches, BATCH_TOKENS, control)?;
         let rows: Vec<f32> = read.iter().flat_map(|r| &r.values).copied().collect();
         let recorded: Vec<u32> = sentences.iter().flat_map(|s| &s.ids).copied().collect();
-        let input = HeadInput {
-            student: &rows,
-            teacher: &rows,
-            weight: match model.head() {
-                HeadWeight::F32(weight) => Weight::F32(weight),
-                HeadWeight::Bf16(weight) => Weight::Bf16(weight),
-                HeadWeight::F16(weight) => Weight::F16(weight),
-            },
-            hidden: model.hidden_size(),
-            vocab: model.vocab_size(),
-            recorded: &recorded,
-        };
-        let found = reverse_kl(&input, &Options::default(), &|| control.cancelled())?;
+        let found = self.diverge(&rows, &rows, &recorded, &Options::default(), control)?;
         Ok((read, found.logp))
     }
 

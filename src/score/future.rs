@@ -1,7 +1,7 @@
 //! How much does what came after depend on a piece of the history? Leave-one-out divergence of the recorded future, and its cheap cousin.
 
-use spare_kernels::{HeadInput, Options, Weight, reverse_kl};
-use spare_models::{BATCH_TOKENS, Branch, Control, HeadWeight, HiddenRows, KvCache};
+use spare_kernels::Options;
+use spare_models::{BATCH_TOKENS, Branch, Control, HiddenRows, KvCache};
 
 use super::local::LocalScorer;
 use crate::error::Error;
@@ -28,28 +28,16 @@ pub struct Difference {
 impl LocalScorer {
     /// Reads a history with its future.
     pub fn read_future(&self, future: Future, control: &Control) -> Result<ReadFuture, Error> {
+        let prompt = self.prepare(future.ids.clone(), &future.pictures)?;
         let mut cache = KvCache::new();
-        let rows = self.rows_behind(&future, &mut cache, control)?;
+        let (rows, range) = (future.predicting(), 0..prompt.len());
+        let model = &self.engine().model;
+        let rows = model.prefill(&prompt, range, &mut cache, &rows, control)?;
         Ok(ReadFuture {
             future,
             cache,
             rows,
         })
-    }
-
-    fn rows_behind(
-        &self,
-        future: &Future,
-        cache: &mut KvCache,
-        control: &Control,
-    ) -> Result<HiddenRows, Error> {
-        let prompt = self.prepare(future.ids.clone(), &future.pictures)?;
-        let rows: Vec<usize> = future.written.iter().map(|t| t.saturating_sub(1)).collect();
-        let engine = self.engine();
-        let from = cache.len();
-        Ok(engine
-            .model
-            .prefill(&prompt, from..prompt.len(), cache, &rows, control)?)
     }
 
     /// The same future behind another history: everything that follows the first difference is recomputed, later pictures' positions
@@ -70,7 +58,7 @@ impl LocalScorer {
         let shared = before.common_prefix(&after).min(first.saturating_sub(1));
         let mut cache = whole.cache.fork();
         cache.truncate(shared)?;
-        let rows: Vec<usize> = other.written.iter().map(|t| t.saturating_sub(1)).collect();
+        let rows = other.predicting();
         let rows = engine
             .model
             .prefill(&after, shared..after.len(), &mut cache, &rows, control)?;
@@ -101,7 +89,7 @@ impl LocalScorer {
         let branch = Branch {
             prompt: self.prepare(ids.clone(), pictures)?,
             at,
-            rows: written.iter().map(|t| t.saturating_sub(1)).collect(),
+            rows: whole.future.predicting(),
             hidden: hidden.clone(),
         };
         let engine = self.engine();
@@ -121,22 +109,9 @@ impl LocalScorer {
         rows: &HiddenRows,
         control: &Control,
     ) -> Result<Difference, Error> {
-        let engine = self.engine();
-        let model = &engine.model;
         let recorded = whole.future.recorded();
-        let input = HeadInput {
-            student: &whole.rows.values,
-            teacher: &rows.values,
-            weight: match model.head() {
-                HeadWeight::F32(weight) => Weight::F32(weight),
-                HeadWeight::Bf16(weight) => Weight::Bf16(weight),
-                HeadWeight::F16(weight) => Weight::F16(weight),
-            },
-            hidden: model.hidden_size(),
-            vocab: model.vocab_size(),
-            recorded: &recorded,
-        };
-        let found = reverse_kl(&input, &Options::default(), &|| control.cancelled())?;
+        let (p, q) = (&whole.rows.values, &rows.values);
+        let found = self.diverge(p, q, &recorded, &Options::default(), control)?;
         Ok(Difference {
             kl: found.d_full.iter().sum(),
             logp: found.logp.iter().sum(),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use spare_kernels::{HeadInput, Options, Weight, reverse_kl};
+use spare_kernels::{Divergence, HeadInput, Options, Weight, reverse_kl};
 use spare_models::{
     BATCH_TOKENS, Control, Features, HeadWeight, HiddenRows, KvCache, PictureSpan, PreparedPrompt,
 };
@@ -191,6 +191,31 @@ impl LocalScorer {
         Ok(PreparedPrompt::new(&self.engine.model, ids, spans)?)
     }
 
+    /// How far the distributions behind two sets of hidden states are apart, a row each for every recorded id.
+    pub(super) fn diverge(
+        &self,
+        student: &[f32],
+        teacher: &[f32],
+        recorded: &[u32],
+        options: &Options,
+        control: &Control,
+    ) -> Result<Divergence, Error> {
+        let model = &self.engine.model;
+        let input = HeadInput {
+            student,
+            teacher,
+            weight: match model.head() {
+                HeadWeight::F32(weight) => Weight::F32(weight),
+                HeadWeight::Bf16(weight) => Weight::Bf16(weight),
+                HeadWeight::F16(weight) => Weight::F16(weight),
+            },
+            hidden: model.hidden_size(),
+            vocab: model.vocab_size(),
+            recorded,
+        };
+        Ok(reverse_kl(&input, options, &|| control.cancelled())?)
+    }
+
     pub(crate) fn fork(&self) -> KvCache {
         self.cache.fork()
     }
@@ -251,24 +276,12 @@ impl LocalScorer {
         let read = model.prefill_branches(&self.cache, &branches, BATCH_TOKENS, &control)?;
         let teacher: Vec<f32> = read.into_iter().flat_map(|rows| rows.values).collect();
         // One sweep over the vocabulary for all segments of the event.
-        let input = HeadInput {
-            student: &student.values,
-            teacher: &teacher,
-            weight: match self.engine.model.head() {
-                HeadWeight::F32(weight) => Weight::F32(weight),
-                HeadWeight::Bf16(weight) => Weight::Bf16(weight),
-                HeadWeight::F16(weight) => Weight::F16(weight),
-            },
-            hidden: self.engine.model.hidden_size(),
-            vocab: self.engine.model.vocab_size(),
-            recorded: &recorded,
-        };
         let settings = Options {
             top_k: options.top_k,
             floor: EPSILON,
             ..Options::default()
         };
-        let found = reverse_kl(&input, &settings, &|| control.cancelled())?;
+        let found = self.diverge(&student.values, &teacher, &recorded, &settings, &control)?;
         self.student = Some((plan.trunk.clone(), rows, student));
         let mut from = 0;
         for branch in &plan.branches {

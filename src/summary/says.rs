@@ -25,6 +25,9 @@ const FUNCTION: &[&str] = &[
 /// A subject of fewer words is too general to contradict anything.
 const SPECIFIC: usize = 2;
 
+/// Sentences that a value's subject may lie back: more would make long segments slow, and the subject a guess.
+const BACK: usize = 32;
+
 /// What a summary says about the thing that a value is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -109,16 +112,31 @@ impl Statements {
         Self { stated, topics }
     }
 
-    /// What is said of the thing that `atom` of `text` is about. To be asked in the order of the history.
-    pub fn about(&mut self, text: &str, all: &[Atom], atom: &Atom) -> Says {
-        let value = atom.text(text);
-        let ranges = sentences(text, all);
-        let upto = ranges.iter().filter(|s| s.start <= atom.start);
-        for (back, range) in upto.rev().enumerate() {
-            let inside = |a: &&Atom| range.start <= a.start && a.end <= range.end;
-            let own: Vec<&Atom> = all.iter().filter(inside).collect();
-            let here = outside(text, range.clone(), &own);
-            let speaks = |s: &&mut Statement| s.about.is_subset(&here);
+    /// What is said of the things that the values `all` of `text` are about. To be asked in the order of the history.
+    pub fn about(&mut self, text: &str, all: &[Atom]) -> Vec<Says> {
+        let inside = |range: &Range<usize>, a: &Atom| range.start <= a.start && a.end <= range.end;
+        let mut said: Vec<BTreeSet<String>> = Vec::new();
+        let mut out = Vec::with_capacity(all.len());
+        let mut rest = all;
+        for range in sentences(text, all) {
+            let count = rest.iter().take_while(|a| a.start < range.end).count();
+            let (here, later) = rest.split_at(count);
+            rest = later;
+            let own: Vec<&Atom> = here.iter().filter(|a| inside(&range, a)).collect();
+            said.push(outside(text, range, &own));
+            out.extend(
+                here.iter()
+                    .map(|atom| self.one(&said, atom.text(text), atom.kind)),
+            );
+        }
+        out.resize(all.len(), Says::Nothing);
+        out
+    }
+
+    /// What is said of a value in the last of the sentences whose words are `said`.
+    fn one(&mut self, said: &[BTreeSet<String>], value: &str, kind: AtomKind) -> Says {
+        for (back, here) in said.iter().rev().enumerate() {
+            let speaks = |s: &&mut Statement| s.about.is_subset(here);
             let mut matches: Vec<&mut Statement> = self.stated.iter_mut().filter(speaks).collect();
             // The most specific subject, and those that say as much.
             if let Some(most) = matches.iter().map(|s| s.about.len()).max() {
@@ -132,7 +150,7 @@ impl Statements {
                 }
                 let mut others = matches
                     .iter()
-                    .filter(|s| s.about.len() == most && s.kind == atom.kind);
+                    .filter(|s| s.about.len() == most && s.kind == kind);
                 return match (others.next(), others.next()) {
                     (Some(other), None) if most >= SPECIFIC && !other.settled => {
                         Says::Other(other.value.clone())
@@ -143,6 +161,9 @@ impl Statements {
             // A sentence that names something else is about that.
             if back == 0 && here.intersection(&self.topics).count() >= SPECIFIC {
                 return Says::Nothing;
+            }
+            if back >= BACK {
+                break;
             }
         }
         Says::Nothing
@@ -231,9 +252,8 @@ mod tests {
             [text, "Let me look.", "I go on.", "So far so good."],
             STAYS,
         );
-        let each = all
-            .iter()
-            .map(|a| (a.text(text), statements.about(text, &all, a)));
+        let says = statements.about(text, &all);
+        let each = all.iter().map(|a| a.text(text)).zip(says);
         let mut found = each.filter(|(found, _)| *found == value);
         found.next().map_or(Says::Nothing, |(_, says)| says)
     }
