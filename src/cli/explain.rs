@@ -4,7 +4,7 @@ use super::decided;
 use super::options::Common;
 use super::output::print;
 use super::shade::{Ink, When, shade, visible};
-use crate::plan::{SegmentPlan, Verdict};
+use crate::plan::SegmentPlan;
 use crate::{Error, EventOutcome, Pruned};
 
 /// Show every segment, its tokens shaded by divergence, its verdict, the reason and what replaces it.
@@ -19,7 +19,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let ink = Ink::choose(args.color);
-    decided::each(&args.common, |number, pruned| {
+    decided::each(&args.common, |decided| {
+        let (number, pruned) = (decided.number, decided.pruned);
         print(page(number, pruned, ink).as_bytes())
     })
 }
@@ -127,13 +128,7 @@ fn event(out: &mut String, pruned: &Pruned, outcome: &EventOutcome, ink: Ink) {
 }
 
 fn verdict(plan: &SegmentPlan) -> String {
-    let name = match plan.verdict {
-        Verdict::Delete => "delete",
-        Verdict::Evidence => "evidence",
-        Verdict::Keep => "keep",
-        Verdict::Frozen => "frozen",
-        Verdict::Invisible => "invisible",
-    };
+    let name = plan.verdict.name();
     let count = if plan.tokens > 0 && plan.needed > 0 {
         format!(
             " [{} sensitive tokens of {}, {} needed]",

@@ -46,7 +46,8 @@ struct Scored<'a> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
-    decided::each(&args.common, |number, pruned| {
+    decided::each(&args.common, |decided| {
+        let (number, pruned) = (decided.number, decided.pruned);
         for outcome in &pruned.events {
             let text = match (&outcome.skipped, args.json) {
                 (_, true) => json(number, pruned, outcome, args.contexts),

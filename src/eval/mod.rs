@@ -13,6 +13,7 @@ pub mod report;
 mod statistics;
 mod table;
 pub mod text;
+mod thought;
 mod yardstick;
 
 pub use label::{Fact, Labelled, Labels, Mention, MentionKind, Standing, Variant};

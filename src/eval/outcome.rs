@@ -1,12 +1,12 @@
 //! What becomes of every labelled value when one rule decides one run under one summary?
 
-use super::{Labels, Measured, MentionKind, Standing, Subject, Variant};
+use super::{Labels, Measured, Mention, MentionKind, Standing, Subject, Variant};
 use crate::error::Error;
 use crate::evidence::own_words;
 use crate::plan::staying_text;
 use crate::plan::{self, EventInput, EventPlan, PlanOptions, SegmentPlan, Verdict};
 use crate::rules::Rule;
-use crate::score::{Kl, locate};
+use crate::score::{AtomScore, Kl, locate};
 use crate::summary::Sigma;
 use crate::trajectory::{atom, occurs};
 
@@ -114,6 +114,21 @@ impl<'a> Case<'a> {
         &self.event
     }
 
+    /// Every labelled value that was replayed, with its numbers.
+    pub fn values(&self) -> impl Iterator<Item = (&Mention, &AtomScore)> {
+        let scored = self.measured.scores.segments.iter();
+        scored.flat_map(move |scored| {
+            let message = self.subject.segments.get(scored.segment).map(|s| s.message);
+            let atoms = scored.atoms.iter();
+            atoms.filter_map(move |atom| Some((self.mention(message?, atom)?, atom)))
+        })
+    }
+
+    fn mention(&self, message: usize, atom: &AtomScore) -> Option<&Mention> {
+        let mut mentions = self.subject.labels.mentions.iter();
+        mentions.find(|m| m.message == message && m.start < atom.end && atom.start < m.end)
+    }
+
     /// What `rule` makes of it. `count`: tokens of a text.
     pub fn decide(
         &self,
@@ -143,6 +158,8 @@ impl<'a> Case<'a> {
         );
         let labels = &self.subject.labels;
         let mut out = Outcome::default();
+        // Mentions that the rule itself would keep.
+        let mut kept: Vec<&Mention> = Vec::new();
         for (scored, strength) in scores.segments.iter().zip(strengths) {
             let Some(segment) = self.subject.segments.get(scored.segment) else {
                 continue;
@@ -163,25 +180,26 @@ impl<'a> Case<'a> {
                 errors: Vec::new(),
             };
             for (atom, strength) in scored.atoms.iter().zip(strength.atoms) {
-                let over = |m: &&super::Mention| {
-                    m.message == segment.message && m.start < atom.end && atom.start < m.end
-                };
-                let Some(mention) = labels.mentions.iter().find(over) else {
+                let Some(mention) = self.mention(segment.message, atom) else {
                     continue;
                 };
                 let standing = labels.standing(mention, self.variant);
                 found.standings.push(standing);
                 found.atoms.push(strength);
+                if strength > rule.threshold() || strength.is_nan() {
+                    kept.push(mention);
+                }
                 let stated = mention
                     .fact
                     .is_some_and(|f| self.variant.states.contains(&f));
-                if standing == Standing::Stale && stated {
+                // A guess that is another fact's value as well cannot be told from it afterwards.
+                let fresh = fresh_value(labels, mention.fact, &mention.value);
+                if standing == Standing::Stale && stated && fresh {
                     found.corrected.0 += 1;
                     let text = planned.and_then(|p| p.text.as_deref());
                     match text {
                         Some(text) => {
-                            let fresh = fresh_value(labels, mention.fact, &mention.value);
-                            if fresh && holds(text, &mention.value) {
+                            if holds(text, &mention.value) {
                                 found.corrected.1 += 1;
                                 found.errors.push(("stale kept", mention.value.clone()));
                             }
@@ -213,27 +231,35 @@ impl<'a> Case<'a> {
                 .iter()
                 .filter(|m| m.kind == MentionKind::Fact && m.fact == Some(fact))
                 .collect();
-            let needed = |m: &&super::Mention| labels.standing(m, self.variant) == Standing::Needed;
+            let needed = |m: &&Mention| labels.standing(m, self.variant) == Standing::Needed;
             if !mentions.iter().any(needed) {
                 continue;
             }
-            let place = |m: &&super::Mention| {
-                let segments = self.subject.segments.iter();
-                let mut own = segments.filter(|s| s.message == m.message);
-                own.next().map(|s| s.index)
+            let segment = |m: &Mention| {
+                let mut own = self.subject.segments.iter();
+                own.find(|s| s.message == m.message).map(|s| s.index)
             };
-            let places: Vec<usize> = mentions.iter().filter_map(place).collect();
-            let plans = || plan.segments.iter().filter(|p| places.contains(&p.segment));
+            // Where the segment holds the same value of something else, its standing there proves nothing.
+            let survives = |m: &Mention| {
+                let mut all = labels.mentions.iter();
+                let twin =
+                    all.any(|o| o.message == m.message && o.value == m.value && o.fact != m.fact);
+                let mut plans = plan.segments.iter();
+                plans
+                    .find(|p| Some(p.segment) == segment(m))
+                    .is_some_and(|p| match &p.text {
+                        Some(text) => holds(text, &value.value) && (!twin || kept.contains(&m)),
+                        None => true,
+                    })
+            };
+            let places: Vec<usize> = mentions.iter().filter_map(|m| segment(m)).collect();
             out.needed.push(FactOutcome {
                 fact,
                 sensitive: out
                     .segments
                     .iter()
                     .any(|s| places.contains(&s.segment) && s.sensitive),
-                survives: plans().any(|p| match &p.text {
-                    Some(text) => holds(text, &value.value),
-                    None => true,
-                }),
+                survives: mentions.iter().any(|m| survives(m)),
             });
         }
         let scored = plan.segments.iter().filter(|p| p.tokens > 0);

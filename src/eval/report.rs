@@ -21,6 +21,9 @@ pub struct About {
     pub pushed: [f64; 2],
     /// Survival that rules are compared at.
     pub survival: f64,
+    /// Where the bare pass would write another value of the summary instead, with a probability above 0.6: corrected guesses and all of
+    /// them, needed values and all of them.
+    pub rewritten: [[usize; 2]; 2],
 }
 
 impl About {
@@ -45,6 +48,24 @@ impl About {
                 };
                 if let Some(n) = out.values.get_mut(at) {
                     *n += 1;
+                }
+            }
+            for (mention, atom) in case.values() {
+                let standing = case.subject.labels.standing(mention, case.variant);
+                let stated = mention
+                    .fact
+                    .is_some_and(|f| case.variant.states.contains(&f));
+                let counts = match standing {
+                    Standing::Stale if stated => out.rewritten.first_mut(),
+                    Standing::Needed => out.rewritten.last_mut(),
+                    _ => None,
+                };
+                if let Some([hits, all]) = counts {
+                    let instead = atom.instead.as_ref();
+                    *hits += usize::from(
+                        instead.is_some_and(|i| i.log > f64::ln(0.6) && i.recorded < i.log - 1.0),
+                    );
+                    *all += 1;
                 }
             }
             // Later summaries of a run find its history read.
@@ -133,6 +154,11 @@ pub fn table(about: &About, rows: &[Row], yardsticks: &Yardsticks) -> String {
         out,
         "a cold event pushes {:.0} tokens, the bare pass {:.0} more",
         about.pushed[0], about.pushed[1]
+    );
+    let [[stale, of_stale], [lost, of_needed]] = about.rewritten;
+    let _ = writeln!(
+        out,
+        "the model itself would write another value of the summary for {stale} of {of_stale} corrected guesses and {lost} of {of_needed} needed values"
     );
     for part in COLUMNS.chunks(5) {
         let _ = write!(out, "\n{:15}", "rule");

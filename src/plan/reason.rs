@@ -22,6 +22,19 @@ pub enum Verdict {
     Invisible,
 }
 
+impl Verdict {
+    /// Its name in receipts.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Delete => "delete",
+            Verdict::Evidence => "evidence",
+            Verdict::Keep => "keep",
+            Verdict::Frozen => "frozen",
+            Verdict::Invisible => "invisible",
+        }
+    }
+}
+
 /// Why a segment got its verdict.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use crate::Error;
+use crate::cli::decided::{self, Decided};
 use crate::cli::options::Common;
 use crate::cli::output::print;
 use crate::eval::hold;
 use crate::pruner::EventContext;
-use crate::replay::PictureRoot;
 use crate::score::LocalScorer;
 use crate::trajectory::Segment;
-use crate::{Control, Error, Pruned, Pruner};
 
 /// Leave one segment after the other out of a run, and measure what that does to what the model wrote afterwards.
 #[derive(clap::Args)]
@@ -19,34 +19,18 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Error> {
-    let mut input = args.common.input()?;
-    let pruner = args.common.pruner()?;
-    let root = PictureRoot::new(args.common.picture_root());
-    let mut number = 0;
-    while let Some(record) = input.next()? {
-        if record.is_blank() {
-            continue;
-        }
-        let measure = || -> Result<String, Error> {
-            let (run, _) = pruner.read(record.text()?)?;
-            let pruned = pruner.prune(&run, &root, &Control::default())?;
-            table(number, &pruner, &run, &pruned, &root)
-        };
-        let text = measure().map_err(|error| error.in_record(input.place(&record)))?;
-        print(text.as_bytes())?;
-        number += 1;
-    }
-    Ok(())
+    decided::each(&args.common, |decided| print(table(decided)?.as_bytes()))
 }
 
 /// The first event of a run: later ones stand behind edits.
-fn table(
-    number: usize,
-    pruner: &Pruner,
-    run: &crate::trajectory::Trajectory,
-    pruned: &Pruned,
-    root: &PictureRoot,
-) -> Result<String, Error> {
+fn table(decided: &Decided<'_>) -> Result<String, Error> {
+    let Decided {
+        number,
+        run,
+        pruned,
+        pruner,
+        root,
+    } = decided;
     let decided = pruned
         .events
         .iter()

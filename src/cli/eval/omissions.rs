@@ -1,12 +1,12 @@
 //! `spare eval omissions`: what hangs on one statement of a summary?
 
+use crate::cli::decided::{self, Decided};
 use crate::cli::options::Common;
 use crate::cli::output::print;
 use crate::evidence::clauses;
 use crate::plan::Verdict;
-use crate::replay::PictureRoot;
 use crate::summary::SummaryChoice;
-use crate::trajectory::{Trajectory, atoms};
+use crate::trajectory::atoms;
 use crate::{Control, Error, PruneOptions, Pruned, Pruner};
 
 /// Leave one statement after the other out of a run's summary: which verdicts change, and which values are lost?
@@ -40,39 +40,28 @@ fn omissions(sigma: &str) -> Vec<(String, String)> {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Error> {
-    let mut input = args.common.input()?;
-    let pruner = args.common.pruner()?;
-    let root = PictureRoot::new(args.common.picture_root());
-    let mut number = 0;
-    while let Some(record) = input.next()? {
-        if record.is_blank() {
-            continue;
-        }
-        let decide = || -> Result<String, Error> {
-            let (run, _) = pruner.read(record.text()?)?;
-            let whole = pruner.prune(&run, &root, &Control::default())?;
-            one(number, &pruner, &run, &whole, &root)
-        };
-        let text = decide().map_err(|error| error.in_record(input.place(&record)))?;
-        print(text.as_bytes())?;
-        number += 1;
-    }
-    Ok(())
+    decided::each(&args.common, |decided| print(table(decided)?.as_bytes()))
 }
 
-fn one(
-    number: usize,
-    pruner: &Pruner,
-    run: &Trajectory,
-    whole: &Pruned,
-    root: &PictureRoot,
-) -> Result<String, Error> {
-    let mut out = String::new();
+fn table(decided: &Decided<'_>) -> Result<String, Error> {
+    let Decided {
+        number,
+        run,
+        pruned: whole,
+        pruner,
+        root,
+    } = decided;
     let Some(outcome) = whole.events.iter().find(|e| e.sigma.is_some()) else {
         return Ok(format!("run {number}: no summary\n"));
     };
     let sigma = outcome.sigma.as_ref().map_or("", |s| s.text.as_str());
-    out.push_str(&format!("run {number}: {}", verdicts(whole)));
+    let verdicts = planned(whole).map(|(segment, verdict)| format!("{segment} {}", verdict.name()));
+    let verdicts: Vec<String> = verdicts.collect();
+    let mut out = format!(
+        "run {number}: {}; lost: {}\n",
+        verdicts.join(", "),
+        lost(whole)
+    );
     for (statement, rest) in omissions(sigma) {
         let options = PruneOptions {
             summary: SummaryChoice::Given(rest),
@@ -80,64 +69,40 @@ fn one(
         };
         let pruner = Pruner::new(pruner.engine().clone(), options);
         let found = pruner.prune(run, root, &Control::default())?;
-        let mut changes = String::new();
         let pairs = planned(whole).zip(planned(&found));
-        for ((segment, before), (_, after)) in pairs {
-            if before != after {
-                changes.push_str(&format!(" {segment}: {} -> {}", name(before), name(after)));
-            }
-        }
-        let lost = found.events.iter().flat_map(|e| &e.plan.survival.lost);
-        let lost: Vec<&str> = lost.map(String::as_str).collect();
+        let changed = pairs.filter(|((_, before), (_, after))| before != after);
+        let changes: Vec<String> = changed
+            .map(|((segment, before), (_, after))| {
+                format!("{segment}: {} -> {}", before.name(), after.name())
+            })
+            .collect();
+        let statement = statement.replace('\n', " ");
+        let changes = some_or(changes, "no verdict changes");
         out.push_str(&format!(
-            "  without \"{}\":{}",
-            statement.replace('\n', " "),
-            if changes.is_empty() {
-                " no verdict changes"
-            } else {
-                &changes
-            }
-        ));
-        out.push_str(&format!(
-            "; lost: {}\n",
-            if lost.is_empty() {
-                "nothing".to_owned()
-            } else {
-                lost.join(", ")
-            }
+            "  without \"{statement}\": {changes}; lost: {}\n",
+            lost(&found)
         ));
     }
     Ok(out)
 }
 
-fn planned(pruned: &Pruned) -> impl Iterator<Item = (usize, Verdict)> + '_ {
-    let plans = pruned.events.iter().flat_map(|e| &e.plan.segments);
-    plans.map(|p| (p.segment, p.verdict))
-}
-
-fn name(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Delete => "delete",
-        Verdict::Evidence => "evidence",
-        Verdict::Keep => "keep",
-        Verdict::Frozen => "frozen",
-        Verdict::Invisible => "invisible",
+/// The entries, or what to say where there are none.
+fn some_or(entries: Vec<String>, none: &str) -> String {
+    if entries.is_empty() {
+        none.to_owned()
+    } else {
+        entries.join(", ")
     }
 }
 
-fn verdicts(pruned: &Pruned) -> String {
-    let each = planned(pruned).map(|(segment, verdict)| format!("{segment} {}", name(verdict)));
+fn lost(pruned: &Pruned) -> String {
     let lost = pruned.events.iter().flat_map(|e| &e.plan.survival.lost);
-    let lost: Vec<&str> = lost.map(String::as_str).collect();
-    format!(
-        "{}; lost: {}\n",
-        each.collect::<Vec<_>>().join(", "),
-        if lost.is_empty() {
-            "nothing".to_owned()
-        } else {
-            lost.join(", ")
-        }
-    )
+    some_or(lost.cloned().collect(), "nothing")
+}
+
+fn planned(pruned: &Pruned) -> impl Iterator<Item = (usize, Verdict)> + '_ {
+    let plans = pruned.events.iter().flat_map(|e| &e.plan.segments);
+    plans.map(|p| (p.segment, p.verdict))
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ mod draw;
 use serde_json::{Value, json};
 use spare_models::image::{ImageError, encode_png};
 
-use super::{Fact, Labelled, Labels, Mention, MentionKind, Random, Variant};
+use super::thought::Thought;
+use super::{Fact, Labelled, Labels, MentionKind, Random, Variant};
 use crate::summary::{SUMMARY_ANSWER, summarize_the_task};
 use draw::{COLOURS, SHAPES, Shape};
 
@@ -272,23 +273,6 @@ fn variants(random: &mut Random, question: &str, targets: &[Shape], known: usize
     out
 }
 
-#[derive(Default)]
-struct Thought {
-    text: String,
-    values: Vec<Mention>,
-}
-
-impl Thought {
-    fn push(&mut self, sentence: &str) -> usize {
-        if !self.text.is_empty() {
-            self.text.push(' ');
-        }
-        let start = self.text.len();
-        self.text.push_str(sentence);
-        start
-    }
-}
-
 struct Run<'r> {
     random: &'r mut Random,
     id: String,
@@ -315,27 +299,15 @@ impl Run<'_> {
         fact: Option<usize>,
     ) {
         let sentence = self.random.pick(ways).replace("{a}", about);
-        let at = sentence.find("{v}");
-        let start = thought.push(&sentence.replace("{v}", value));
-        if let Some(at) = at {
-            thought.values.push(Mention {
-                message: 0,
-                start: start + at,
-                end: start + at + value.len(),
-                value: value.to_owned(),
-                kind,
-                fact,
-            });
-        }
+        thought.state(&sentence, value, kind, fact);
     }
 
     fn turn(&mut self, thought: Thought, name: &str, arguments: &Value) {
-        let message = self.messages.len();
-        self.labels
-            .mentions
-            .extend(thought.values.into_iter().map(|m| Mention { message, ..m }));
+        let text = thought.text.clone();
+        let mentions = thought.mentions(self.messages.len());
+        self.labels.mentions.extend(mentions);
         self.calls += 1;
-        self.messages.push(json!({"role": "assistant", "content": "", "reasoning_content": thought.text, "tool_calls": [
+        self.messages.push(json!({"role": "assistant", "content": "", "reasoning_content": text, "tool_calls": [
             {"id": format!("call_{}", self.calls), "type": "function", "function": {"name": name, "arguments": arguments.to_string()}}]}));
     }
 

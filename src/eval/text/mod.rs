@@ -8,13 +8,14 @@ mod item;
 mod loose;
 mod phrase;
 mod summaries;
-mod thought;
+mod voice;
 
 use serde_json::{Value, json};
 
-use super::{Fact, Labelled, Labels, Mention, MentionKind, Random, Variant};
+use super::thought::Thought;
+use super::{Fact, Labelled, Labels, MentionKind, Random, Variant};
 use item::Item;
-use thought::{Thought, Voice, capital};
+use voice::{Voice, capital};
 
 /// How much is said around the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -347,10 +348,9 @@ impl<'r> Writer<'r> {
 
     fn turn(&mut self, thought: Thought, id: &str, name: &str, arguments: &Value) {
         let message = self.messages.len();
-        for value in thought.values {
-            self.labels.mentions.push(Mention { message, ..value });
-        }
-        self.messages.push(json!({"role": "assistant", "content": thought.text, "tool_calls": [
+        let text = thought.text.clone();
+        self.labels.mentions.extend(thought.mentions(message));
+        self.messages.push(json!({"role": "assistant", "content": text, "tool_calls": [
             {"id": id, "type": "function", "function": {"name": name, "arguments": arguments.to_string()}}]}));
     }
 

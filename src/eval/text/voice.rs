@@ -1,27 +1,8 @@
-//! How does a thought grow sentence by sentence, with every value's place known?
+//! Who speaks in a text run, and in which of the many ways?
 
 use super::phrase::{self, Ways};
-use crate::eval::{Mention, MentionKind, Random};
-
-/// The reasoning of one turn.
-#[derive(Default)]
-pub(super) struct Thought {
-    pub(super) text: String,
-    /// Its values; the message is filled in when the turn is written.
-    pub(super) values: Vec<Mention>,
-}
-
-impl Thought {
-    /// Adds a sentence; the byte where it begins.
-    pub(super) fn push(&mut self, sentence: &str) -> usize {
-        if !self.text.is_empty() {
-            self.text.push(' ');
-        }
-        let start = self.text.len();
-        self.text.push_str(sentence);
-        start
-    }
-}
+use crate::eval::thought::Thought;
+use crate::eval::{MentionKind, Random};
 
 /// Who speaks: choices, and whether the sentences that only test runs have are among them.
 pub(super) struct Voice<'r> {
@@ -58,18 +39,7 @@ impl Voice<'_> {
         fact: Option<usize>,
     ) {
         let sentence = capital(&self.way(ways).replace("{a}", about));
-        let Some(at) = sentence.find("{v}") else {
-            return;
-        };
-        let start = at + thought.push(&sentence.replace("{v}", value));
-        thought.values.push(Mention {
-            message: 0,
-            start,
-            end: start + value.len(),
-            value: value.to_owned(),
-            kind,
-            fact,
-        });
+        thought.state(&sentence, value, kind, fact);
     }
 
     /// `count` sentences that carry nothing.
