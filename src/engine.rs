@@ -140,6 +140,11 @@ impl Engine {
         self
     }
 
+    /// The model itself: sizes, and counters of what it did.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
     /// What receipts say of the model.
     pub fn card(&self) -> ModelCard {
         ModelCard {

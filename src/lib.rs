@@ -74,6 +74,8 @@ mod pruner;
 pub mod replay;
 pub mod rules;
 pub mod score;
+#[cfg(feature = "engine")]
+mod session;
 pub mod summary;
 pub mod trajectory;
 
@@ -82,5 +84,7 @@ pub use engine::Engine;
 pub use error::{Error, PictureProblem};
 #[cfg(feature = "engine")]
 pub use pruner::{EventOutcome, EvidenceBuilder, PruneOptions, Pruned, Pruner};
+#[cfg(feature = "engine")]
+pub use session::{Session, SessionMemory};
 #[cfg(feature = "engine")]
 pub use spare_models::{Control, DeviceChoice, Progress, WeightDtype, hub};

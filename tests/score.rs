@@ -11,9 +11,9 @@ use spare::plan::{Trigger, sha256};
 use spare::replay::{PictureRoot, Plan};
 use spare::summary::SummaryChoice;
 use spare::{Control, Engine, EventOutcome, PruneOptions, Pruned, Pruner, formats};
-use spare_kernels::{HeadInput, Options, Weight, reverse_kl};
+use spare_kernels::{HeadInput, Options, reverse_kl};
 use spare_models::image::{Preprocessor, decode};
-use spare_models::{HeadWeight, KvCache, Model, PreparedPrompt, WeightDtype, embedded};
+use spare_models::{KvCache, Model, PreparedPrompt, WeightDtype, embedded};
 
 fn root(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
@@ -213,13 +213,10 @@ fn branches_through_the_cache_equal_two_plain_forwards() {
                 let (s, t) = (plan.student_ids(branch), plan.teacher_ids(branch));
                 let student = hidden(&model, &pre, s.clone(), &files(run), &last(&s));
                 let teacher = hidden(&model, &pre, t.clone(), &files(run), &last(&t));
-                let HeadWeight::F32(weight) = model.head() else {
-                    panic!("the head is not f32")
-                };
                 let input = HeadInput {
                     student: &student,
                     teacher: &teacher,
-                    weight: Weight::F32(weight),
+                    weight: model.head(),
                     hidden: model.hidden_size(),
                     vocab: model.vocab_size(),
                     recorded: &scores.token_ids,

@@ -193,6 +193,33 @@ fn a_row_has_its_own_bits() {
     }
 }
 
+/// Keeping a weight in bf16 costs no digit beside keeping the same values in f32.
+#[test]
+fn a_weight_has_one_product_in_bf16_and_in_f32() {
+    for path in paths() {
+        for (rows, input, out) in [
+            (1, 7, 5),
+            (3, 1, 33),
+            (9, 259, 40),
+            (130, 768, 96),
+            (13, 513, 70),
+        ] {
+            let case = Case::new(rows, input, out);
+            let half = case.half();
+            let wide: Vec<f32> = half.iter().map(|w| w.to_f32()).collect();
+            let mut found = [vec![0.0; rows * out], vec![0.0; rows * out]];
+            let x = Activations::F32(&case.x);
+            let packed = PackedBf16::pack(&half, out, input).unwrap();
+            gemm_on(path, x, &packed, &mut found[0]).unwrap();
+            let packed = PackedF32::pack(&wide, out, input).unwrap();
+            gemm_on(path, x, &packed, &mut found[1]).unwrap();
+            assert!(found[0] == found[1], "{path} {rows} x {input} x {out}");
+            let row: Vec<f32> = packed.row(out - 1).unwrap().collect();
+            assert_eq!(row, wide[(out - 1) * input..]);
+        }
+    }
+}
+
 #[test]
 fn a_packed_weight_takes_its_own_size_and_gives_its_rows_back() {
     let case = Case::new(1, 2048, 3072);

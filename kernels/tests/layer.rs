@@ -5,7 +5,9 @@ mod common;
 
 use common::uniform;
 use spare_kernels::Path;
-use spare_kernels::layer::{RmsNorm, Rotation, add_rms_norm, rms_norm, rotary, swiglu, swiglu_on};
+use spare_kernels::layer::{
+    RmsNorm, Rotation, add_rms_norm, gelu_tanh_on, rms_norm, rotary, swiglu, swiglu_on,
+};
 
 const SPREAD: (u64, i32) = (1 << 23, 21);
 
@@ -111,6 +113,30 @@ fn swiglu_agrees_with_f64_on_every_path() {
                 assert!(
                     same || found.is_nan() && gate.is_nan(),
                     "{path} silu({gate}) * {up}: {found} for {expected}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn gelu_agrees_with_f64_on_every_path() {
+    for path in Path::ALL.into_iter().filter(|path| path.available()) {
+        for count in [0, 1, 15, 16, 100, 70_001] {
+            let mut x = uniform(9, count, SPREAD);
+            for (x, far) in x.iter_mut().zip([-12.0, 12.0, -1e30, 1e30, 0.0, f32::NAN]) {
+                *x = far;
+            }
+            let before = x.clone();
+            gelu_tanh_on(path, &mut x);
+            for (&found, &x) in x.iter().zip(&before) {
+                let x = f64::from(x);
+                let inner = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044_715 * x.powi(3));
+                let expected = 0.5 * x * (1.0 + inner.tanh());
+                let same = close(found, expected) || expected > 1e29 && f64::from(found) == x;
+                assert!(
+                    same || found.is_nan() && x.is_nan(),
+                    "{path} gelu({x}): {found} for {expected}"
                 );
             }
         }

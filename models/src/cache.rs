@@ -87,6 +87,11 @@ impl KvCache {
         Ok(())
     }
 
+    /// Keys and values of one layer, block by block.
+    pub(crate) fn pairs(&self, layer: usize) -> impl Iterator<Item = &(Tensor, Tensor)> {
+        self.blocks.iter().filter_map(move |b| b.layers.get(layer))
+    }
+
     /// Keys and values of one layer, the first `len` cached ones followed by `new`: `[kv_heads, len + new, head_dim]`.
     pub(crate) fn joined(
         &self,
@@ -108,8 +113,7 @@ impl KvCache {
         let (mut keys, mut values) = (Vec::new(), Vec::new());
         let len = len.min(self.len);
         let mut start = 0;
-        let held = self.blocks.iter().filter_map(|b| b.layers.get(layer));
-        for (k, v) in held {
+        for (k, v) in self.pairs(layer) {
             let end = (start + k.dim(1)?).min(len);
             // What of this block lies before the hole, and what behind it.
             let hole =

@@ -4,17 +4,9 @@ use std::sync::Arc;
 
 use half::{bf16, f16};
 use rayon::prelude::*;
+use spare_kernels::Weight;
 
-/// The output head's weight, row-major `[vocab, hidden]`, in the type it is kept in.
-#[derive(Debug, Clone, Copy)]
-pub enum HeadWeight<'a> {
-    /// 32-bit floats.
-    F32(&'a [f32]),
-    /// bfloat16, to be widened without rounding.
-    Bf16(&'a [bf16]),
-    /// Half precision, to be widened without rounding.
-    F16(&'a [f16]),
-}
+use crate::linear::PackedMatrix;
 
 /// A `[rows, width]` table on the host. It stays there because embeddings are gathered row by row, and because a tied
 /// head is the same memory.
@@ -26,20 +18,26 @@ pub(crate) struct Table {
 
 #[derive(Debug, Clone)]
 enum Data {
-    F32(Arc<Vec<f32>>),
-    Bf16(Arc<Vec<bf16>>),
+    Packed(PackedMatrix),
     F16(Arc<Vec<f16>>),
 }
 
 impl Table {
-    pub(crate) fn from_f32(width: usize, data: Vec<f32>) -> Self {
-        let data = Data::F32(Arc::new(data));
-        Self { width, data }
+    /// Stands for a table while a checkpoint is only looked at.
+    pub(crate) fn empty(width: usize) -> Self {
+        Self::from_f16(width, Vec::new())
     }
 
-    pub(crate) fn from_bf16(width: usize, data: Vec<bf16>) -> Self {
-        let data = Data::Bf16(Arc::new(data));
-        Self { width, data }
+    pub(crate) fn from_f32(width: usize, data: &[f32]) -> candle_core::Result<Self> {
+        let dims = (data.len() / width.max(1), width);
+        let data = Data::Packed(PackedMatrix::of_f32(data, dims)?);
+        Ok(Self { width, data })
+    }
+
+    pub(crate) fn from_bf16(width: usize, data: &[bf16]) -> candle_core::Result<Self> {
+        let dims = (data.len() / width.max(1), width);
+        let data = Data::Packed(PackedMatrix::of_bf16(data, dims)?);
+        Ok(Self { width, data })
     }
 
     pub(crate) fn from_f16(width: usize, data: Vec<f16>) -> Self {
@@ -47,53 +45,40 @@ impl Table {
         Self { width, data }
     }
 
-    pub(crate) fn weight(&self) -> HeadWeight<'_> {
+    pub(crate) fn weight(&self) -> Weight<'_> {
         match &self.data {
-            Data::F32(data) => HeadWeight::F32(data),
-            Data::Bf16(data) => HeadWeight::Bf16(data),
-            Data::F16(data) => HeadWeight::F16(data),
+            Data::Packed(data) => Weight::Packed(data.weight()),
+            Data::F16(data) => Weight::F16(data),
         }
     }
 
     /// Appends row `row` to `out`; false where the table has no such row.
     pub(crate) fn push_row(&self, row: usize, out: &mut Vec<f32>) -> bool {
-        let Some(range) = row
-            .checked_mul(self.width)
-            .and_then(|start| Some(start..start.checked_add(self.width)?))
-        else {
-            return false;
+        let data = match &self.data {
+            Data::Packed(data) => return data.push_row(row, out),
+            Data::F16(data) => data,
         };
-        match &self.data {
-            Data::F32(data) => match data.get(range) {
-                Some(values) => out.extend_from_slice(values),
-                None => return false,
-            },
-            Data::Bf16(data) => match data.get(range) {
-                Some(values) => out.extend(values.iter().map(|v| v.to_f32())),
-                None => return false,
-            },
-            Data::F16(data) => match data.get(range) {
-                Some(values) => out.extend(values.iter().map(|v| v.to_f32())),
-                None => return false,
-            },
-        }
-        true
+        let range = row
+            .checked_mul(self.width)
+            .and_then(|start| Some(start..start.checked_add(self.width)?));
+        let values = range.and_then(|range| data.get(range));
+        out.extend(values.into_iter().flatten().map(|v| v.to_f32()));
+        values.is_some()
     }
 
-    /// `rows · selfᵀ` for row-major `rows` of the table's width; f32 products, sums in 16 lanes.
-    pub(crate) fn project(&self, rows: &[f32]) -> Vec<f32> {
-        let width = self.width.max(1);
-        let count = rows.len() / width;
-        let columns = match &self.data {
-            Data::F32(data) => columns(data, rows, width, |v| *v),
-            Data::Bf16(data) => columns(data, rows, width, |v| v.to_f32()),
-            Data::F16(data) => columns(data, rows, width, |v| v.to_f32()),
+    /// `rows · selfᵀ` for row-major `rows` of the table's width, in f32.
+    pub(crate) fn project(&self, rows: &[f32]) -> candle_core::Result<Vec<f32>> {
+        let data = match &self.data {
+            Data::Packed(data) => return data.product(rows),
+            Data::F16(data) => data,
         };
-        let mut out = Vec::with_capacity(count * columns.len());
-        for row in 0..count {
+        let width = self.width.max(1);
+        let columns = columns(data, rows, width, |v| v.to_f32());
+        let mut out = Vec::with_capacity(rows.len() / width * columns.len());
+        for row in 0..rows.len() / width {
             out.extend(columns.iter().filter_map(|column| column.get(row)));
         }
-        out
+        Ok(out)
     }
 }
 
@@ -135,6 +120,7 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]
@@ -147,22 +133,32 @@ mod tests {
             .map(|i| ((i * 5 % 17) as f32 - 8.0) / 4.0)
             .collect();
         let narrow: Vec<bf16> = weight.iter().map(|&v| bf16::from_f32(v)).collect();
-        let wide = Table::from_f32(width, weight.clone()).project(&rows);
-        // The weights above are exact in bf16, and in f16, so all tables must agree to the bit.
-        assert_eq!(wide, Table::from_bf16(width, narrow).project(&rows));
         let half: Vec<f16> = weight.iter().map(|&v| f16::from_f32(v)).collect();
-        assert_eq!(wide, Table::from_f16(width, half).project(&rows));
-        for (i, row) in rows.chunks(width).enumerate() {
+        // The weights above are exact in bf16, and in f16.
+        let tables = [
+            Table::from_f32(width, &weight).unwrap(),
+            Table::from_bf16(width, &narrow).unwrap(),
+            Table::from_f16(width, half),
+        ];
+        for table in tables {
+            let got = table.project(&rows).unwrap();
+            for (i, row) in rows.chunks(width).enumerate() {
+                for (j, w) in weight.chunks(width).enumerate() {
+                    let exact: f64 = row.iter().zip(w).map(|(x, y)| f64::from(x * y)).sum();
+                    assert!((f64::from(got[i * vocab + j]) - exact).abs() < 1e-4);
+                }
+            }
             for (j, w) in weight.chunks(width).enumerate() {
-                let exact: f64 = row.iter().zip(w).map(|(x, y)| f64::from(x * y)).sum();
-                assert!((f64::from(wide[i * vocab + j]) - exact).abs() < 1e-4);
+                let mut row = Vec::new();
+                assert!(table.push_row(j, &mut row));
+                assert_eq!(row, w);
             }
         }
     }
 
     #[test]
     fn rows_outside_are_refused() {
-        let table = Table::from_f32(2, vec![1.0, 2.0, 3.0, 4.0]);
+        let table = Table::from_f32(2, &[1.0, 2.0, 3.0, 4.0]).unwrap();
         let mut out = Vec::new();
         assert!(table.push_row(1, &mut out));
         assert!(!table.push_row(2, &mut out));

@@ -63,7 +63,6 @@ pub use control::{Control, Progress};
 pub use device::DeviceChoice;
 pub use error::ModelError;
 pub use families::Family;
-pub use head::HeadWeight;
 pub use memory::available_memory;
 pub use model::{
     BATCH_TOKENS, Branch, Description, Features, HiddenRows, Model, load, load_from_bytes,

@@ -3,38 +3,76 @@
 use std::sync::Arc;
 
 use candle_core::quantized::{QMatMul, QTensor};
-use candle_core::{DType, Module, Result, Tensor};
+use candle_core::{CpuStorage, CustomOp1, DType, Layout, Module, Result, Shape, Tensor};
+use half::bf16;
+use spare_kernels::gemm::{Activations, Packed, PackedBf16, PackedF32, gemm};
+
+use crate::ops::{failed, values};
 
 /// A weight `[out, in]` in the type it is kept in.
 #[derive(Debug, Clone)]
 pub(crate) enum Matrix {
-    /// f32, bf16 or f16.
+    /// f32, bf16 or f16, on a device other than the CPU; f16 on the CPU too.
     Dense(Tensor),
+    /// f32 or bf16 on the CPU, in the order that the kernels read it in.
+    Packed(PackedMatrix),
     /// In blocks of a GGML type. On the CPU the product also rounds the rows it is given, to 8 bits.
     Quantised(QMatMul),
+}
+
+/// A weight `[out, in]` in host memory; cloning shares it.
+#[derive(Debug, Clone)]
+pub(crate) enum PackedMatrix {
+    F32(Arc<PackedF32>),
+    Bf16(Arc<PackedBf16>),
+}
+
+impl PackedMatrix {
+    /// Packs row-major `[rows, width]`.
+    pub(crate) fn of_f32(values: &[f32], (rows, width): (usize, usize)) -> Result<Self> {
+        let packed = PackedF32::pack(values, rows, width).map_err(failed)?;
+        Ok(Self::F32(Arc::new(packed)))
+    }
+
+    /// Packs row-major `[rows, width]`.
+    pub(crate) fn of_bf16(values: &[bf16], (rows, width): (usize, usize)) -> Result<Self> {
+        let packed = PackedBf16::pack(values, rows, width).map_err(failed)?;
+        Ok(Self::Bf16(Arc::new(packed)))
+    }
+
+    /// As the kernels take it.
+    pub(crate) fn weight(&self) -> Packed<'_> {
+        match self {
+            Self::F32(weight) => Packed::F32(weight),
+            Self::Bf16(weight) => Packed::Bf16(weight),
+        }
+    }
+
+    /// `rows · selfᵀ` for row-major f32 `rows` of the weight's width. Nothing but the weight is rounded, and a row's result
+    /// depends on that row alone.
+    pub(crate) fn product(&self, rows: &[f32]) -> Result<Vec<f32>> {
+        let weight = self.weight();
+        let mut out = vec![0.0; rows.len() / weight.input().max(1) * weight.out()];
+        gemm(Activations::F32(rows), weight, &mut out).map_err(failed)?;
+        Ok(out)
+    }
+
+    /// Appends row `row` of the weight to `out`; false where there is none.
+    pub(crate) fn push_row(&self, row: usize, out: &mut Vec<f32>) -> bool {
+        let before = out.len();
+        match self {
+            Self::F32(weight) => out.extend(weight.row(row).into_iter().flatten()),
+            Self::Bf16(weight) => {
+                out.extend(weight.row(row).into_iter().flatten().map(bf16::to_f32));
+            }
+        }
+        out.len() > before
+    }
 }
 
 impl Matrix {
     pub(crate) fn quantised(tensor: QTensor) -> Result<Self> {
         Ok(Self::Quantised(QMatMul::from_arc(Arc::new(tensor))?))
-    }
-
-    /// `x · selfᵀ`: `[n, in]` to `[n, out]`, in and out f32.
-    ///
-    /// On the CPU a 16-bit weight is widened for the length of this product, so nothing but the weight is rounded. On another
-    /// device `x` is narrowed to bf16 beside a bf16 weight and sums are kept in f32; f16 is widened there too, for it overflows.
-    fn product(&self, x: &Tensor) -> Result<Tensor> {
-        let weight = match self {
-            Self::Quantised(weight) => return weight.forward(x),
-            Self::Dense(weight) => weight,
-        };
-        if weight.dtype() == DType::BF16 && !x.device().is_cpu() {
-            return x
-                .to_dtype(DType::BF16)?
-                .matmul(&weight.t()?)?
-                .to_dtype(DType::F32);
-        }
-        x.matmul(&weight.to_dtype(DType::F32)?.t()?)
     }
 }
 
@@ -51,12 +89,43 @@ impl Linear {
         Self { weight, bias }
     }
 
-    /// `[n, in]` to `[n, out]`.
+    /// `[n, in]` to `[n, out]`, in and out f32.
+    ///
+    /// On the CPU nothing but the weight is rounded. On another device `x` is narrowed to bf16 beside a bf16 weight and sums are
+    /// kept in f32; f16 is widened there too, for it overflows.
     pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        let y = self.weight.product(x)?;
+        let y = match &self.weight {
+            Matrix::Packed(weight) => x.apply_op1_no_bwd(&Product(weight))?,
+            Matrix::Quantised(weight) => weight.forward(x)?,
+            Matrix::Dense(weight) if weight.dtype() == DType::BF16 && !x.device().is_cpu() => x
+                .to_dtype(DType::BF16)?
+                .matmul(&weight.t()?)?
+                .to_dtype(DType::F32)?,
+            Matrix::Dense(weight) if x.device().is_cpu() => {
+                // f16 is widened for the length of this product.
+                let (wide, dims) = (weight.to_dtype(DType::F32)?, weight.dims2()?);
+                let packed = PackedMatrix::of_f32(&wide.flatten_all()?.to_vec1::<f32>()?, dims)?;
+                x.apply_op1_no_bwd(&Product(&packed))?
+            }
+            Matrix::Dense(weight) => x.matmul(&weight.to_dtype(DType::F32)?.t()?)?,
+        };
         match &self.bias {
             Some(bias) => y.broadcast_add(bias),
             None => Ok(y),
         }
+    }
+}
+
+struct Product<'a>(&'a PackedMatrix);
+
+impl CustomOp1 for Product<'_> {
+    fn name(&self) -> &'static str {
+        "packed_product_f32"
+    }
+
+    fn cpu_fwd(&self, x: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+        let out = self.0.product(values(x, layout)?)?;
+        let n = layout.shape().dims2()?.0;
+        Ok((CpuStorage::F32(out), (n, self.0.weight().out()).into()))
     }
 }

@@ -131,7 +131,7 @@ impl Common {
             repair,
             ..self.prune_options()?
         };
-        Ok(Pruner::new(Arc::new(self.engine()?), options))
+        Ok(Pruner::new(Arc::new(self.engine()?), options).sharing())
     }
 
     /// Everything here that decides what a prune writes, by the option's name.

@@ -33,6 +33,9 @@ pub(crate) struct RuleArgs {
     /// Which divergence the rules that read one take.
     #[arg(long, value_enum, default_value_t = KlName::Topk)]
     pub kl: KlName,
+    /// Branches are read in packs; one is closed once it holds this many tokens. More is faster and takes more memory.
+    #[arg(long, value_name = "TOKENS", default_value_t = 1024)]
+    pub batch_tokens: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -57,12 +60,16 @@ impl RuleArgs {
         if self.top_k == 0 {
             return Err(option("--top-k", "0".into(), "at least 1"));
         }
+        if self.batch_tokens == 0 {
+            return Err(option("--batch-tokens", "0".into(), "at least 1"));
+        }
         Ok(ScoreOptions {
             top_k: self.top_k,
             kl: match self.kl {
                 KlName::Topk => Kl::Topk,
                 KlName::Full => Kl::Full,
             },
+            batch_tokens: self.batch_tokens,
         })
     }
 

@@ -143,3 +143,19 @@ pub(crate) fn trunk_ids(
 ) -> Result<Encoded, Error> {
     Ok(trunk(prompter, run, at, &[], pictures)?.0)
 }
+
+/// The history's first `at` messages, and the rows of its trunk that predict the tokens of `candidates`.
+pub(crate) fn student_rows(
+    prompter: &Prompter,
+    run: &Trajectory,
+    at: usize,
+    candidates: &[&Segment],
+    pictures: &[(usize, String)],
+) -> Result<(Encoded, Vec<usize>), Error> {
+    let (encoded, shown) = trunk(prompter, run, at, candidates, pictures)?;
+    let tokens = shown.into_iter().flatten();
+    let tokens = tokens.map(|bytes| encoded.tokens_overlapping(bytes));
+    let mut rows: Vec<usize> = tokens.flatten().map(|t| t.saturating_sub(1)).collect();
+    rows.dedup();
+    Ok((encoded, rows))
+}

@@ -7,7 +7,7 @@ mod pictures;
 
 pub use bare::{BarePlan, Sentence, build_bare};
 pub use build::build;
-pub(crate) use build::trunk_ids;
+pub(crate) use build::{student_rows, trunk_ids};
 pub use future::{Future, MAX_FUTURE_TOKENS, future};
 pub use pictures::PictureRoot;
 pub(crate) use pictures::at as picture_error;

@@ -75,7 +75,7 @@ impl LocalScorer {
                 let range = at..at + atom.tokens.len();
                 let of = |all: &[f64]| all.get(range.clone()).unwrap_or_default().to_vec();
                 (atom.log_prior, atom.log_bare) = (of(prior), of(logs));
-                let best = self.argmax(rows, range.clone());
+                let best = self.argmax(rows, range.clone())?;
                 let mut pairs = range.zip(&best);
                 let Some((k, next)) = pairs.find(|(k, b)| sentence.ids.get(*k) != Some(b)) else {
                     continue;
@@ -164,7 +164,7 @@ impl LocalScorer {
     }
 
     /// The most probable ids behind some rows.
-    fn argmax(&self, rows: &HiddenRows, range: Range<usize>) -> Vec<u32> {
+    fn argmax(&self, rows: &HiddenRows, range: Range<usize>) -> Result<Vec<u32>, Error> {
         let width = rows.width;
         let part = rows.values.get(range.start * width..range.end * width);
         let own = HiddenRows {
@@ -172,16 +172,14 @@ impl LocalScorer {
             width,
         };
         let engine = self.engine();
-        let logits = engine.model.logits(&own);
+        let logits = engine.model.logits(&own)?;
         let best = |row: &[f32]| {
             let ids = (0u32..).zip(row);
             let best = ids.max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(&a.0)));
             best.map_or(0, |(id, _)| id)
         };
-        logits
-            .chunks(engine.model.vocab_size().max(1))
-            .map(best)
-            .collect()
+        let rows = logits.chunks(engine.model.vocab_size().max(1));
+        Ok(rows.map(best).collect())
     }
 }
 

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use spare_kernels::{Divergence, HeadInput, Options, Weight, reverse_kl};
-use spare_models::{
-    BATCH_TOKENS, Control, Features, HeadWeight, HiddenRows, KvCache, PictureSpan, PreparedPrompt,
-};
+use spare_kernels::{Divergence, HeadInput, Options, Precision, reverse_kl};
+use spare_models::{BATCH_TOKENS, Control, Features, KvCache, PictureSpan, PreparedPrompt};
 
+use super::shared::Shared;
+use super::states::States;
 use super::{EPSILON, EventScores, Kl, SegmentScores};
 use crate::engine::{Engine, ReadyPicture};
 use crate::error::Error;
@@ -17,7 +17,8 @@ use crate::plan::hex;
 use crate::replay::{Branch, PictureRoot, Plan, Sentence};
 use crate::trajectory::{Picture, Trajectory};
 
-/// One session over one run: it keeps the trunk's KV cache from event to event.
+/// What is known of one run: it keeps the trunk's KV cache from event to event. Cloning copies pointers.
+#[derive(Clone)]
 pub struct LocalScorer {
     engine: Arc<Engine>,
     cache: KvCache,
@@ -25,8 +26,8 @@ pub struct LocalScorer {
     /// By pointer in the run.
     opened: HashMap<String, ([u8; 32], usize)>,
     features: HashMap<[u8; 32], Features>,
-    /// Rows of the last trunk and what they gave: another summary of the same history asks for the same.
-    student: Option<(Vec<u32>, Vec<usize>, HiddenRows)>,
+    states: States,
+    shared: Option<Arc<Shared>>,
     /// The last history without reasoning.
     bare: Option<(PreparedPrompt, KvCache)>,
     /// Sentences behind it without a summary, and `log p` of their tokens.
@@ -40,6 +41,8 @@ pub struct ScoreOptions {
     pub top_k: usize,
     /// Which divergence decides.
     pub kl: Kl,
+    /// Tokens that close a pack of branches, at least 1; see [`Model::prefill_branches`](spare_models::Model::prefill_branches).
+    pub batch_tokens: usize,
 }
 
 impl Default for ScoreOptions {
@@ -47,6 +50,7 @@ impl Default for ScoreOptions {
         Self {
             top_k: 20,
             kl: Kl::Topk,
+            batch_tokens: BATCH_TOKENS,
         }
     }
 }
@@ -60,10 +64,37 @@ impl LocalScorer {
             trunk: None,
             opened: HashMap::new(),
             features: HashMap::new(),
-            student: None,
+            states: States::default(),
+            shared: None,
             bare: None,
             prior: None,
         }
+    }
+
+    /// The same, taking from and giving to the runs of the same pruner.
+    pub(crate) fn sharing(mut self, shared: Option<Arc<Shared>>) -> Self {
+        self.shared = shared;
+        self
+    }
+
+    /// Bytes of keys and values, of the student's statistics, and of picture features.
+    pub(crate) fn bytes(&self) -> [u64; 3] {
+        let features = self.features.values().map(Features::bytes);
+        let bare = self.bare.as_ref().map_or(0, |(_, cache)| cache.bytes());
+        let cache = (self.cache.bytes() + bare) as u64;
+        [cache, self.states.bytes(), features.sum()]
+    }
+
+    /// Tokens of the trunk whose keys and values are held.
+    pub(crate) fn held(&self) -> usize {
+        self.cache.len()
+    }
+
+    /// Forgets everything but the trunk's first `tokens` tokens and the pictures.
+    pub(crate) fn shorten(&mut self, tokens: usize) -> Result<(), Error> {
+        (self.bare, self.prior) = (None, None);
+        self.states.truncate(tokens);
+        Ok(self.cache.truncate(tokens)?)
     }
 
     pub(super) fn engine(&self) -> Arc<Engine> {
@@ -136,40 +167,57 @@ impl LocalScorer {
             pixels,
         } = self.engine.ready(root, picture)?;
         if !self.features.contains_key(&key) {
-            let features = self
-                .engine
-                .model
-                .encode_picture(pixels.grid, &pixels.values)?;
+            let shared = self.shared.as_ref();
+            let features = match shared.and_then(|shared| shared.features(&key)) {
+                Some(features) => features,
+                None => {
+                    let model = &self.engine.model;
+                    let features = model.encode_picture(pixels.grid, &pixels.values)?;
+                    if let Some(shared) = shared {
+                        shared.keep_features(key, &features);
+                    }
+                    features
+                }
+            };
             self.features.insert(key, features);
         }
         self.opened.insert(picture.pointer.clone(), (key, tokens));
         Ok((key, tokens))
     }
 
-    /// Brings the cache to the whole of `prompt`, keeping what it shares with the last one up to `most`; rows: hidden states wanted.
+    /// Brings the cache to the whole of `prompt`, keeping what it shares with the last one, and returns how much that was. The hidden
+    /// states of `rows` are known afterwards; a row that is not yet known sets the beginning that can be kept back to it.
     pub(crate) fn advance(
         &mut self,
         prompt: PreparedPrompt,
-        most: usize,
         rows: &[usize],
         control: &Control,
-    ) -> Result<(HiddenRows, usize), Error> {
-        let shared = self
-            .trunk
-            .as_ref()
-            .map_or(0, |old| old.common_prefix(&prompt));
-        let keep = shared.min(self.cache.len()).min(most);
-        self.trunk = None;
+    ) -> Result<usize, Error> {
+        if self.trunk.is_none()
+            && let Some((trunk, cache)) = self.shared.as_ref().and_then(|shared| shared.prefix())
+        {
+            (self.trunk, self.cache) = (Some(trunk), cache);
+        }
+        let old = self.trunk.take();
+        let shared = old.map_or(0, |old| old.common_prefix(&prompt));
+        let shared = shared.min(self.cache.len());
+        self.states.truncate(shared);
+        let keep = self
+            .states
+            .first_missing(rows)
+            .unwrap_or(shared)
+            .min(shared);
         self.cache.truncate(keep)?;
-        let hidden = self.engine.model.prefill(
-            &prompt,
-            keep..prompt.len(),
-            &mut self.cache,
-            rows,
-            control,
-        )?;
+        let rows = self.states.missing(rows);
+        let range = keep..prompt.len();
+        let model = &self.engine.model;
+        let hidden = model.prefill(&prompt, range, &mut self.cache, &rows, control)?;
+        self.states.insert(&rows, &hidden);
+        if let Some(shared) = &self.shared {
+            shared.keep_prefix(&prompt, &self.cache);
+        }
         self.trunk = Some(prompt);
-        Ok((hidden, keep))
+        Ok(keep)
     }
 
     pub(crate) fn prepare(
@@ -204,16 +252,17 @@ impl LocalScorer {
         let input = HeadInput {
             student,
             teacher,
-            weight: match model.head() {
-                HeadWeight::F32(weight) => Weight::F32(weight),
-                HeadWeight::Bf16(weight) => Weight::Bf16(weight),
-                HeadWeight::F16(weight) => Weight::F16(weight),
-            },
+            weight: model.head(),
             hidden: model.hidden_size(),
             vocab: model.vocab_size(),
             recorded,
         };
-        Ok(reverse_kl(&input, options, &|| control.cancelled())?)
+        // f32 products, like those that made the hidden states: f64 would only be exact about their rounding.
+        let options = Options {
+            precision: Precision::Single,
+            ..options.clone()
+        };
+        Ok(reverse_kl(&input, &options, &|| control.cancelled())?)
     }
 
     pub(crate) fn fork(&self) -> KvCache {
@@ -240,21 +289,14 @@ impl LocalScorer {
         // The row before a token predicts it; one row may serve the end of one branch and the start of another.
         let predicting = |branch: &Branch| branch.tokens.clone().map(|t| t.saturating_sub(1));
         let rows: Vec<usize> = plan.branches.iter().flat_map(predicting).collect();
-        let first = rows.iter().min().copied().unwrap_or(0);
         let pictures: Vec<_> = plan
             .pictures
             .iter()
             .map(|p| (p.tokens.clone(), p.key.clone()))
             .collect();
         let prompt = self.prepare(plan.trunk.clone(), &pictures)?;
-        let known = self.student.take().filter(|(ids, at, _)| {
-            let same = self.trunk.as_ref().map(|t| t.common_prefix(&prompt));
-            *ids == plan.trunk && *at == rows && same == Some(prompt.len())
-        });
-        let (student, kept) = match known {
-            Some((_, _, hidden)) => (hidden, prompt.len()),
-            None => self.advance(prompt, first, &rows, &control)?,
-        };
+        let kept = self.advance(prompt, &rows, &control)?;
+        let student = self.states.gather(&rows);
         let Some(trunk) = self.trunk.as_ref() else {
             return Ok(scores);
         };
@@ -273,7 +315,8 @@ impl LocalScorer {
             recorded.extend(plan.recorded(branch));
         }
         let model = &self.engine.model;
-        let read = model.prefill_branches(&self.cache, &branches, BATCH_TOKENS, &control)?;
+        let read =
+            model.prefill_branches(&self.cache, &branches, options.batch_tokens, &control)?;
         let teacher: Vec<f32> = read.into_iter().flat_map(|rows| rows.values).collect();
         // One sweep over the vocabulary for all segments of the event.
         let settings = Options {
@@ -281,8 +324,7 @@ impl LocalScorer {
             floor: EPSILON,
             ..Options::default()
         };
-        let found = self.diverge(&student.values, &teacher, &recorded, &settings, &control)?;
-        self.student = Some((plan.trunk.clone(), rows, student));
+        let found = self.diverge(&student, &teacher, &recorded, &settings, &control)?;
         let mut from = 0;
         for branch in &plan.branches {
             let own = from..from + branch.tokens.len();

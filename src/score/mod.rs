@@ -7,6 +7,10 @@ mod bare;
 mod future;
 #[cfg(feature = "engine")]
 mod local;
+#[cfg(feature = "engine")]
+mod shared;
+#[cfg(feature = "engine")]
+mod states;
 
 pub use atom::{AtomScore, Instead, locate, values_of};
 pub(crate) use atom::{overlapping, surprise};
@@ -15,6 +19,8 @@ pub(crate) use atom::{overlapping, surprise};
 pub use future::{Difference, ReadFuture};
 #[cfg(feature = "engine")]
 pub use local::{LocalScorer, ScoreOptions};
+#[cfg(feature = "engine")]
+pub(crate) use shared::Shared;
 
 use std::ops::Range;
 

@@ -65,7 +65,7 @@ fn plain(
             &Control::none(),
         )
         .unwrap();
-    let logits = engine.model.logits(&hidden);
+    let logits = engine.model.logits(&hidden).unwrap();
     let each = logits.chunks(engine.model.vocab_size()).zip(tail);
     each.map(|(row, id)| {
         let top = row.iter().copied().fold(f32::MIN, f32::max);

@@ -54,7 +54,7 @@ pub fn generate(
     };
     let ids = [trunk, &opening].concat();
     let prompt = scorer.prepare(ids, pictures)?;
-    scorer.advance(prompt.clone(), prompt.len(), &[], control)?;
+    scorer.advance(prompt.clone(), &[], control)?;
     let mut cache = scorer.fork();
     let stop = engine.model.eos();
     let written =

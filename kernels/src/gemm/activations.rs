@@ -1,8 +1,8 @@
 //! How do activation rows become the left operand of tiles?
 //!
 //! Tiles of `Kernels::rows` rows (the last one as many as are left); within a tile step after step along the
-//! shared dimension, a step being one value (or word) of every row. Beside a bf16 weight the two values of a
-//! pair change places, since the upper half comes first in every sum.
+//! shared dimension, a step being one value (or word) of every row. The two values of a pair change places, as in
+//! the weight.
 
 use half::bf16;
 
@@ -49,14 +49,14 @@ impl<'a> Activations<'a> {
         }
     }
 
-    /// Packs up to `tile` rows as one tile of f32, in the order of the input or with the two values of a
-    /// pair swapped (and a missing one 0). `to` has room for a tile.
-    pub(crate) fn pack(self, to: &mut [f32], tile: usize, input: usize, swap: bool) {
+    /// Packs up to `tile` rows as one tile of f32, the two values of a pair swapped. With `pad` a missing last
+    /// one is 0. `to` has room for a tile.
+    pub(crate) fn pack(self, to: &mut [f32], tile: usize, input: usize, pad: bool) {
         debug_assert!(self.len() <= tile * input);
         match self {
-            Self::F32(x) => pack(to, x, input, swap, |x| x),
-            Self::F32AsBf16(x) => pack(to, x, input, swap, |x| bf16::from_f32(x).to_f32()),
-            Self::Bf16(x) => pack(to, x, input, swap, bf16::to_f32),
+            Self::F32(x) => pack(to, x, input, pad, |x| x),
+            Self::F32AsBf16(x) => pack(to, x, input, pad, |x| bf16::from_f32(x).to_f32()),
+            Self::Bf16(x) => pack(to, x, input, pad, bf16::to_f32),
         }
     }
 
@@ -70,7 +70,7 @@ impl<'a> Activations<'a> {
     }
 }
 
-fn pack<T: Copy>(to: &mut [f32], from: &[T], input: usize, swap: bool, widen: impl Fn(T) -> f32) {
+fn pack<T: Copy>(to: &mut [f32], from: &[T], input: usize, pad: bool, widen: impl Fn(T) -> f32) {
     let rows = from.len() / input;
     for (r, row) in from.chunks_exact(input).enumerate() {
         let (pairs, rest) = row.as_chunks::<2>();
@@ -81,12 +81,11 @@ fn pack<T: Copy>(to: &mut [f32], from: &[T], input: usize, swap: bool, widen: im
             }
         };
         for &[low, high] in pairs {
-            let (first, second) = if swap { (high, low) } else { (low, high) };
-            put(widen(first));
-            put(widen(second));
+            put(widen(high));
+            put(widen(low));
         }
         if let &[last] = rest {
-            if swap {
+            if pad {
                 // The missing upper half comes first.
                 put(0.0);
             }

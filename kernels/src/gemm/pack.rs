@@ -2,7 +2,8 @@
 //!
 //! Panels of 32 outputs; within a panel row after row along the shared dimension, a row being the 32 outputs'
 //! values. bf16 rows come in pairs: one 32-bit word holds a value (lower half) and its successor (upper half),
-//! which is what `vdpbf16ps` takes. Missing outputs and a missing last value are 0.
+//! which is what `vdpbf16ps` takes. f32 rows are neighbours swapped pair by pair, since the upper half comes first in every sum of
+//! bf16: a weight has the same product in both. Missing outputs and a missing last value are 0.
 
 use half::bf16;
 use rayon::prelude::*;
@@ -128,11 +129,10 @@ impl PackedF32 {
 
     /// Row `row` of the weight, as it was packed; `None` past the end.
     pub fn row(&self, row: usize) -> Option<impl Iterator<Item = f32> + '_> {
-        let at = row / PANEL * self.input * PANEL + row % PANEL;
-        let values = (row < self.out)
-            .then(|| self.values().get(at..))
-            .flatten()?;
-        Some(values.iter().step_by(PANEL).take(self.input).copied())
+        let first = row / PANEL * self.input * PANEL + row % PANEL;
+        let values = (row < self.out).then(|| self.values())?;
+        let at = move |column| first + step_of(column, self.input) * PANEL;
+        Some((0..self.input).filter_map(move |column| values.get(at(column)).copied()))
     }
 
     pub(crate) fn values(&self) -> &[f32] {
@@ -159,6 +159,12 @@ pub(crate) fn pack_words(to: &mut [u32], from: &[bf16], input: usize) {
     }
 }
 
+/// Which step of an f32 panel holds a column: neighbours change places, a last one without a neighbour stays.
+fn step_of(column: usize, input: usize) -> usize {
+    let other = column ^ 1;
+    if other < input { other } else { column }
+}
+
 /// One panel of values `[in, 32]` from up to 32 rows of a weight. Values not given stay as they are.
 pub(crate) fn pack_values<T: Copy>(
     to: &mut [f32],
@@ -170,7 +176,15 @@ pub(crate) fn pack_values<T: Copy>(
         for (r, row) in from.chunks_exact(input).enumerate() {
             let end = input.min((at + 1) * STRIDE);
             let row = row.get(at * STRIDE..end).unwrap_or_default();
-            for (value, &w) in to.iter_mut().skip(r).step_by(PANEL).zip(row) {
+            let mut steps = to.iter_mut().skip(r).step_by(PANEL);
+            let (pairs, rest) = row.as_chunks::<2>();
+            for &[low, high] in pairs {
+                // The pair first: `zip` asks its left side before it sees that the right one has ended.
+                for (w, value) in [high, low].into_iter().zip(steps.by_ref()) {
+                    *value = widen(w);
+                }
+            }
+            for (value, &w) in steps.zip(rest) {
                 *value = widen(w);
             }
         }

@@ -70,8 +70,8 @@ pub struct HeadInput<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Precision {
     /// f32, at the rate of [`gemm`](crate::gemm::gemm), to the last bit independent of blocks of tokens and of
-    /// what stands beside a token. Off by less than 1e-4 nats: at hidden 2048 and logits of standard deviation
-    /// 10 by 6e-6 where `d` is 0.25, by 9e-5 where it is 17 (test `single_precision_holds_its_bound`). Where
+    /// what stands beside a token. Off by less than `1e-5 * (1 + d)` nats: at hidden 2048 and logits of standard
+    /// deviation 10 (test `single_precision_holds_its_bound`). Where
     /// `kth_gap` is below 1e-4 the support itself may be another.
     Single,
     /// f64, exact to about 1e-13 of a logit, at half the rate or less. The default: f32 comes close to the

@@ -187,6 +187,20 @@ pub(super) unsafe fn values<S: Simd, const ROWS: usize>(
     }
 }
 
+/// `x / (1 + exp(minus))`. NaN stays NaN.
+///
+/// # Safety
+/// The instructions of `S` are there.
+#[inline(always)]
+unsafe fn gated<S: Simd>(x: S::V, minus: S::V) -> S::V {
+    // SAFETY: the caller's contract.
+    unsafe {
+        // Not `max`: NaN stays NaN.
+        let minus = S::less_or(S::splat(88.0), minus, S::splat(88.0), minus);
+        S::div(x, S::add(S::splat(1.0), exp::<S>(minus)))
+    }
+}
+
 /// `gate = gate / (1 + exp(-gate)) * up` over `count` values, a multiple of 16.
 ///
 /// # Safety
@@ -197,11 +211,28 @@ pub(super) unsafe fn swiglu<S: Simd>(count: usize, gate: *mut f32, up: *const f3
         // SAFETY: LANES divides 16, so `at + LANES <= count`.
         unsafe {
             let x = S::load(gate.add(at));
-            let minus = S::sub(S::splat(0.0), x);
-            // Not `max`: NaN stays NaN.
-            let minus = S::less_or(S::splat(88.0), minus, S::splat(88.0), minus);
-            let silu = S::div(x, S::add(S::splat(1.0), exp::<S>(minus)));
+            let silu = gated::<S>(x, S::sub(S::splat(0.0), x));
             S::store(gate.add(at), S::mul(silu, S::load(up.add(at))));
+        }
+    }
+}
+
+/// `x = x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))` over `count` values, a multiple of 16, as
+/// `x / (1 + exp(-2 u))`: `1 + tanh(u)` is `2 / (1 + exp(-2 u))`.
+///
+/// # Safety
+/// The instructions of `S` are there; `x` is readable and writable over `count` values.
+#[inline(always)]
+pub(super) unsafe fn gelu<S: Simd>(count: usize, x: *mut f32) {
+    // -2 sqrt(2 / pi)
+    const FIRST: f32 = -1.595_769_1;
+    const CUBE: f32 = FIRST * 0.044_715;
+    for at in (0..count).step_by(S::LANES) {
+        // SAFETY: LANES divides 16, so `at + LANES <= count`.
+        unsafe {
+            let value = S::load(x.add(at));
+            let factor = S::fma(S::mul(value, value), S::splat(CUBE), S::splat(FIRST));
+            S::store(x.add(at), gated::<S>(value, S::mul(value, factor)));
         }
     }
 }

@@ -51,6 +51,12 @@ pub(crate) type Values =
 /// As for [`Scores`].
 pub(crate) type Swiglu = unsafe fn(usize, *mut f32, *const f32);
 
+/// `(count, x)`: see [`soft::gelu`].
+///
+/// # Safety
+/// As for [`Scores`].
+pub(crate) type Gelu = unsafe fn(usize, *mut f32);
+
 /// `(sweep, student, teacher)`: see [`sweep::take`].
 ///
 /// # Safety
@@ -70,6 +76,7 @@ pub(crate) struct Kernels {
     pub(crate) weights: Weights,
     pub(crate) values: Values,
     pub(crate) swiglu: Swiglu,
+    pub(crate) gelu: Gelu,
     pub(crate) take_f32: Take<f32>,
     pub(crate) take_f64: Take<f64>,
 }
@@ -107,6 +114,7 @@ macro_rules! path {
                 weights,
                 values,
                 swiglu,
+                gelu,
                 take_f32,
                 take_f64,
             };
@@ -166,6 +174,12 @@ macro_rules! path {
             unsafe fn swiglu(count: usize, gate: *mut f32, up: *const f32) {
                 // SAFETY: handed on unchanged.
                 unsafe { soft::swiglu::<$simd>(count, gate, up) }
+            }
+
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn gelu(count: usize, x: *mut f32) {
+                // SAFETY: handed on unchanged.
+                unsafe { soft::gelu::<$simd>(count, x) }
             }
 
             $(#[target_feature(enable = $feature)])?

@@ -278,6 +278,24 @@ fn swiglu_stays_within_its_operands() {
     }
 }
 
+#[test]
+fn gelu_stays_within_its_operand() {
+    for (path, kernels) in tables() {
+        for count in [16, 48, 1600] {
+            let before: Vec<f32> = noise(1, count, 24).iter().map(|x| x * 8.0).collect();
+            let mut x = Guarded::new(&before);
+            // SAFETY: `count` values, a multiple of 16.
+            unsafe { (kernels.gelu)(count, x.as_mut_ptr()) };
+            for (&found, &x) in x.iter().zip(&before) {
+                let x = f64::from(x);
+                let inner = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044_715 * x.powi(3));
+                let expected = 0.5 * x * (1.0 + inner.tanh());
+                check(&format!("{path} gelu"), found, expected, 20.0);
+            }
+        }
+    }
+}
+
 /// The safe functions, their results at the border.
 #[test]
 fn results_at_the_border() {

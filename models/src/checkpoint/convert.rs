@@ -9,7 +9,7 @@ use half::{bf16, f16};
 use rayon::prelude::*;
 
 use super::{Kept, Stored, gguf};
-use crate::linear::Matrix;
+use crate::linear::{Matrix, PackedMatrix};
 
 /// Bytes, or elements, that one task takes at least. A multiple of every element's size.
 const BLOCK: usize = 1 << 16;
@@ -59,7 +59,10 @@ impl Raw<'_> {
         dims: (usize, usize),
         device: &Device,
     ) -> candle_core::Result<Matrix> {
+        let cpu = device.is_cpu();
         Ok(match kept {
+            Kept::F32 if cpu => Matrix::Packed(PackedMatrix::of_f32(&self.to_f32()?, dims)?),
+            Kept::Bf16 if cpu => Matrix::Packed(PackedMatrix::of_bf16(&self.to_bf16()?, dims)?),
             Kept::F32 => Matrix::Dense(Tensor::from_vec(self.to_f32()?, dims, device)?),
             Kept::Bf16 => Matrix::Dense(Tensor::from_vec(self.to_bf16()?, dims, device)?),
             Kept::F16 => Matrix::Dense(Tensor::from_vec(self.to_f16()?, dims, device)?),

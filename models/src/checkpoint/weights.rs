@@ -378,14 +378,14 @@ impl<'a> Weights<'a> {
         width: usize,
     ) -> Result<Table, ModelError> {
         let Some(raw) = self.take(name, &[rows, width], Some(Part::Table))? else {
-            return Ok(Table::from_f32(width, Vec::new()));
+            return Ok(Table::empty(width));
         };
         let kept = self.kept(Part::Table, raw.stored, width);
         self.note_overflow(name, &raw, kept);
         let table = match kept {
-            Kept::Bf16 => Table::from_bf16(width, raw.to_bf16()?),
+            Kept::Bf16 => Table::from_bf16(width, &raw.to_bf16()?)?,
             Kept::F16 => Table::from_f16(width, raw.to_f16()?),
-            Kept::F32 | Kept::Blocks(_) => Table::from_f32(width, raw.to_f32()?),
+            Kept::F32 | Kept::Blocks(_) => Table::from_f32(width, &raw.to_f32()?)?,
         };
         self.release(name);
         Ok(table)

@@ -65,11 +65,15 @@ impl Layer {
         })
     }
 
+    pub(super) fn cache_dtype(&self) -> DType {
+        self.cache
+    }
+
     /// `attend` gets the queries `[heads, n, head_dim]` and the new keys and values, and says what is attended to: `[n, heads * head_dim]`.
     pub(super) fn forward(
         &self,
         x: &Tensor,
-        (cos, sin): (&Tensor, &Tensor),
+        tables: (&Tensor, &Tensor),
         attend: impl FnOnce(&Tensor, &(Tensor, Tensor)) -> Result<Tensor, ModelError>,
     ) -> Result<(Tensor, (Tensor, Tensor)), ModelError> {
         let n = x.dim(0)?;
@@ -79,13 +83,14 @@ impl Layer {
         let key = split(self.key.forward(&normed)?, self.kv_heads)?;
         let value = split(self.value.forward(&normed)?, self.kv_heads)?;
         // Norm within each head, then rotate.
-        let (query, key) = match &self.head_norms {
-            Some((queries, keys)) => (queries.forward(&query)?, keys.forward(&key)?),
-            None => (query, key),
+        let norms = self.head_norms.as_ref();
+        let query = rotate_heads(&query, norms.map(|n| &n.0), tables)?;
+        let key = rotate_heads(&key, norms.map(|n| &n.1), tables)?;
+        let value = value.transpose(0, 1)?;
+        let value = match value.device().is_cpu() {
+            true => value,
+            false => value.contiguous()?,
         };
-        let query = rotate_heads(&query, cos, sin)?;
-        let key = rotate_heads(&key, cos, sin)?;
-        let value = value.transpose(0, 1)?.contiguous()?;
         let new = (key.to_dtype(self.cache)?, value.to_dtype(self.cache)?);
         let attended = attend(&query, &new)?;
         let x = (x + self.output.forward(&attended)?)?;

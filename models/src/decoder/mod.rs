@@ -20,7 +20,7 @@ pub(crate) use rope::{RopeStyle, inverse_frequencies, tables};
 
 use crate::checkpoint::Weights;
 use crate::head::Table;
-use crate::ops::{RmsNorm, attention};
+use crate::ops::{RmsNorm, Sight, attention, attention_to};
 use crate::{Control, KvCache, ModelError, Positions};
 use layer::{Layer, norm};
 use rope::Rope;
@@ -33,6 +33,7 @@ pub(crate) struct TextModel {
     norm: RmsNorm,
     rope: Rope,
     pushed: AtomicU64,
+    calls: AtomicU64,
 }
 
 /// What a chunk brings besides its embedded tokens.
@@ -51,6 +52,22 @@ pub(crate) struct BranchChunk<'a> {
     pub(crate) tokens: Range<usize>,
     /// Cached tokens that it does not see.
     pub(crate) hidden: Range<usize>,
+}
+
+impl BranchChunk<'_> {
+    /// What each of its tokens sees, where its own keys are numbered from `start` on.
+    fn sights(&self, start: usize) -> impl Iterator<Item = Sight> + '_ {
+        let at = self.tokens.start;
+        let hidden = self.hidden.start.min(at)..self.hidden.end.min(at);
+        (start..start + self.tokens.len()).map(move |key| Sight {
+            prefix: if hidden.is_empty() { at } else { hidden.start },
+            own: if hidden.is_empty() {
+                vec![start..key + 1]
+            } else {
+                vec![hidden.end..at, start..key + 1]
+            },
+        })
+    }
 }
 
 /// Hidden states `[n, hidden]` before the final norm and the new keys and values of every layer.
@@ -79,12 +96,28 @@ impl TextModel {
             norm: norm(weights, &format!("{prefix}norm"), config.hidden, config.eps)?,
             rope: config.rope.clone(),
             pushed: AtomicU64::new(0),
+            calls: AtomicU64::new(0),
         })
     }
 
     /// Tokens that have gone through [`forward`](Self::forward).
     pub(crate) fn pushed(&self) -> u64 {
         self.pushed.load(Ordering::Relaxed)
+    }
+
+    /// The type of keys and values.
+    pub(crate) fn cache_dtype(&self) -> DType {
+        self.layers.first().map_or(DType::F32, Layer::cache_dtype)
+    }
+
+    /// Packs of tokens that were announced by [`begin`](Self::begin).
+    pub(crate) fn calls(&self) -> u64 {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    /// Counts one more pack of tokens.
+    pub(crate) fn begin(&self) {
+        self.calls.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Runs `x` `[n, hidden]`, the tokens right behind `cache`, through all layers. `trace` gets the state entering each
@@ -102,6 +135,13 @@ impl TextModel {
         ctl.count(n);
         let angles = self.angles(chunk.positions, cache.len()..cache.len() + n)?;
         let (cos, sin) = tables(&angles, self.rope.axes.len(), x.device())?;
+        let first = cache.len() + 1;
+        let sights: Vec<Sight> = (first..first + n)
+            .map(|prefix| Sight {
+                prefix,
+                own: Vec::new(),
+            })
+            .collect();
         let mut hidden = x;
         let mut keys_values = Vec::with_capacity(self.layers.len());
         for (i, layer) in self.layers.iter().enumerate() {
@@ -110,6 +150,9 @@ impl TextModel {
                 trace.push(hidden.clone());
             }
             let (out, pair) = layer.forward(&hidden, (&cos, &sin), |query, new| {
+                if query.device().is_cpu() {
+                    return Ok(attention_to(query, cache.pairs(i).chain([new]), &sights)?);
+                }
                 let (keys, values) = cache.joined(i, cache.len(), new)?;
                 Ok(attention(query, &keys, &values, true)?)
             })?;
@@ -145,10 +188,19 @@ impl TextModel {
             angles.extend(self.angles(branch.positions, branch.tokens.clone())?);
         }
         let (cos, sin) = tables(&angles, self.rope.axes.len(), x.device())?;
+        let mut sights = Vec::with_capacity(n);
+        let mut start = cache.len();
+        for branch in branches {
+            sights.extend(branch.sights(start));
+            start += branch.tokens.len();
+        }
         let mut hidden = x;
         for (i, layer) in self.layers.iter().enumerate() {
             ctl.check()?;
             let attend = |query: &Tensor, new: &(Tensor, Tensor)| {
+                if query.device().is_cpu() {
+                    return Ok(attention_to(query, cache.pairs(i).chain([new]), &sights)?);
+                }
                 let mut out = Vec::with_capacity(branches.len());
                 let mut start = 0;
                 for BranchChunk { tokens, hidden, .. } in branches {

@@ -9,7 +9,7 @@ use super::{HiddenRows, Model};
 use crate::decoder::BranchChunk;
 use crate::{Control, KvCache, ModelError, PreparedPrompt};
 
-/// Tokens of all branches that go through the model at once.
+/// Tokens that close a pack of branches unless set.
 pub const BATCH_TOKENS: usize = 1024;
 
 /// One continuation: `prompt` from token `at` on, text only, behind the first `at` tokens, which the cache holds.
@@ -32,8 +32,9 @@ impl Branch {
 }
 
 impl Model {
-    /// Final hidden states of every branch's rows. The cache is read, not changed. At most `batch_tokens` tokens go through the
-    /// model at once; a longer branch goes alone.
+    /// Final hidden states of every branch's rows. The cache is read, not changed. Branches go through the model in packs, in their
+    /// order; a pack is closed once it holds `batch_tokens` tokens, so there are at most `ceil(tokens / batch_tokens)` of them and none
+    /// is longer than `batch_tokens` and one branch. How branches are packed changes no bit of their states on the CPU.
     ///
     /// # Errors
     /// [`ModelError::Cache`] where the cache does not hold a branch's beginning, [`ModelError::Range`] for a row out of bounds or a
@@ -52,11 +53,13 @@ impl Model {
         let mut rest = branches;
         while !rest.is_empty() {
             let mut tokens = 0;
-            let fits = rest.iter().take_while(|branch| {
+            let open = rest.iter().take_while(|branch| {
+                let room = tokens < batch_tokens.max(1);
                 tokens += branch.tokens().len();
-                tokens <= batch_tokens
+                room
             });
-            let (pack, later) = rest.split_at(fits.count().clamp(1, rest.len()));
+            let (pack, later) = rest.split_at(open.count());
+            self.text.begin();
             out.extend(self.pack(cache, pack, ctl)?);
             rest = later;
         }

@@ -79,6 +79,9 @@ impl Model {
         let width = self.hidden_size();
         let mut values = vec![0f32; rows.len() * width];
         let mut start = range.start;
+        if !range.is_empty() {
+            self.text.begin();
+        }
         while start < range.end {
             let end = range.end.min(start + self.chunk);
             let pushed = self.chunk(prompt, start..end, cache, ctl, trace.as_deref_mut())?;
@@ -230,8 +233,11 @@ impl Model {
     }
 
     /// Logits `[rows, vocab]` of final hidden states. Only for tests and decoding: scoring reads the head in tiles.
-    pub fn logits(&self, hidden: &HiddenRows) -> Vec<f32> {
-        self.head_table().project(&hidden.values)
+    ///
+    /// # Errors
+    /// [`ModelError::Tensor`] for rows of another width.
+    pub fn logits(&self, hidden: &HiddenRows) -> Result<Vec<f32>, ModelError> {
+        Ok(self.head_table().project(&hidden.values)?)
     }
 
     /// The states of the text model over a whole prompt, for bisecting against a reference.

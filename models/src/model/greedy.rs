@@ -29,7 +29,7 @@ impl Model {
         loop {
             let last = context.len() - 1;
             let hidden = self.prefill(&context, cache.len()..context.len(), cache, &[last], ctl)?;
-            let id = argmax(&self.logits(&hidden)).ok_or_else(|| ModelError::NotFinite {
+            let id = argmax(&self.logits(&hidden)?).ok_or_else(|| ModelError::NotFinite {
                 place: format!("logits of token {last}"),
             })?;
             answer.push(id);

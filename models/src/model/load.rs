@@ -75,6 +75,7 @@ impl Model {
             checkpoint,
             chunk: CHUNK,
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            encoded: AtomicU64::new(0),
         })
     }
 }

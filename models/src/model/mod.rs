@@ -10,8 +10,10 @@ mod greedy;
 mod load;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use candle_core::{Device, Tensor};
+use spare_kernels::Weight;
 
 pub use branches::{BATCH_TOKENS, Branch};
 pub use describe::Description;
@@ -23,7 +25,7 @@ use crate::ModelError;
 use crate::checkpoint::Checkpoint;
 use crate::decoder::TextModel;
 use crate::families::Config;
-use crate::head::{HeadWeight, Table};
+use crate::head::Table;
 use crate::image::Grid;
 use crate::vision::Tower;
 
@@ -43,6 +45,7 @@ pub struct Model {
     weight_bytes: u64,
     chunk: usize,
     id: u64,
+    encoded: AtomicU64,
 }
 
 /// What the vision tower made of one picture. Opaque to callers; cloning shares it.
@@ -69,6 +72,12 @@ impl Features {
         self.0.grid
     }
 
+    /// Bytes that all features take.
+    pub fn bytes(&self) -> u64 {
+        let all = self.0.deepstack.iter().chain([&self.0.merged]);
+        all.map(|t| 4 * t.elem_count() as u64).sum()
+    }
+
     pub(crate) fn owner(&self) -> u64 {
         self.0.owner
     }
@@ -83,6 +92,12 @@ impl Model {
     /// Width of the hidden states.
     pub fn hidden_size(&self) -> usize {
         self.config.text.hidden
+    }
+
+    /// Bytes of keys and values that one token leaves in a cache.
+    pub fn cache_bytes(&self) -> u64 {
+        let narrow = self.text.cache_dtype().size_in_bytes() as u64;
+        self.config.text.cache_bytes() / 4 * narrow
     }
 
     /// End-of-sequence ids of generation_config.json, else of config.json; empty where neither names one.
@@ -132,7 +147,7 @@ impl Model {
     }
 
     /// The head's weight, `[vocab, hidden]`: `lm_head.weight` where the checkpoint has one, else the embedding table.
-    pub fn head(&self) -> HeadWeight<'_> {
+    pub fn head(&self) -> Weight<'_> {
         self.head_table().weight()
     }
 
@@ -143,6 +158,16 @@ impl Model {
     /// Tokens that have gone through the text model since it was loaded, counted inside its forward pass.
     pub fn pushed(&self) -> u64 {
         self.text.pushed()
+    }
+
+    /// Packs of tokens that have been handed to the text model: a prefill is one, whatever its chunks, and so is each pack of branches.
+    pub fn calls(&self) -> u64 {
+        self.text.calls()
+    }
+
+    /// Pictures that have gone through the vision tower since the model was loaded.
+    pub fn encoded(&self) -> u64 {
+        self.encoded.load(Ordering::Relaxed)
     }
 
     /// SHA-256 over config.json and all weight files; see [`Checkpoint::hash`]. Computed at the first call.
@@ -163,6 +188,7 @@ impl Model {
     /// [`ModelError::Picture`] where there is no tower, grid and values do not fit it or a value is not finite.
     pub fn encode_picture(&self, grid: Grid, values: &[f32]) -> Result<Features, ModelError> {
         let out = self.tower()?.encode(grid, values, &self.device)?;
+        self.encoded.fetch_add(1, Ordering::Relaxed);
         Ok(Features(Arc::new(FeatureTensors {
             owner: self.id,
             grid,

@@ -2,11 +2,9 @@
 //! or SwiGLU (Qwen2.5-VL), erf GELU in all mergers.
 
 use candle_core::{CpuStorage, CustomOp1, CustomOp2, Layout, Result, Shape, Tensor};
-use rayon::prelude::*;
+use spare_kernels::layer;
 
-use super::values;
-
-const MIN_LEN: usize = 4096;
+use super::{failed, values};
 
 /// `silu(gate) * up`.
 pub(crate) fn swiglu(gate: &Tensor, up: &Tensor) -> Result<Tensor> {
@@ -51,13 +49,8 @@ impl CustomOp2 for SwiGlu {
         up: &CpuStorage,
         up_layout: &Layout,
     ) -> Result<(CpuStorage, Shape)> {
-        let (gate, up) = (values(gate, gate_layout)?, values(up, up_layout)?);
-        let out: Vec<f32> = gate
-            .par_iter()
-            .zip(up)
-            .with_min_len(MIN_LEN)
-            .map(|(&gate, &up)| gate / (1.0 + (-gate).exp()) * up)
-            .collect();
+        let mut out = values(gate, gate_layout)?.to_vec();
+        layer::swiglu(&mut out, values(up, up_layout)?).map_err(failed)?;
         Ok((CpuStorage::F32(out), gate_layout.shape().clone()))
     }
 }
@@ -70,12 +63,8 @@ impl CustomOp1 for GeluTanh {
     }
 
     fn cpu_fwd(&self, x: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        const SQRT_2_OVER_PI: f32 = 0.797_884_6;
-        let out: Vec<f32> = values(x, layout)?
-            .par_iter()
-            .with_min_len(MIN_LEN)
-            .map(|&x| 0.5 * x * (1.0 + (SQRT_2_OVER_PI * (x + 0.044_715 * x * x * x)).tanh()))
-            .collect();
+        let mut out = values(x, layout)?.to_vec();
+        layer::gelu_tanh(&mut out);
         Ok((CpuStorage::F32(out), layout.shape().clone()))
     }
 }

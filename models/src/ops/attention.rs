@@ -1,7 +1,11 @@
 //! Who attends to whom, in bounded memory?
 
-use candle_core::{DType, Result, Tensor};
+use std::ops::Range;
 
+use candle_core::{DType, Error, Result, Storage, Tensor};
+use spare_kernels::attention::{Floats, KeyValues, Seen, Shape, View};
+
+use super::failed;
 use super::softmax::softmax;
 
 /// Scores that are held at once, in bytes. Well under 256 MB, so that they stay near the processor.
@@ -14,9 +18,78 @@ const QUERIES: usize = 128;
 ///
 /// Head h reads key head h / (heads / kv_heads). With `causal` the queries are the last `n` of the `total` places and see
 /// no later place, whatever their rotary positions say. Queries go in blocks, so no `[n, total]` buffer of all heads arises.
-/// Products are taken in the type of `k` and `v`; weights and result are f32.
+/// Products are taken in the type of `k` and `v`; weights and result are f32. On the CPU [`attention_to`] does the same
+/// without joining keys.
 pub(crate) fn attention(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool) -> Result<Tensor> {
     blocked(q, k, v, causal, SCORE_BYTES)
+}
+
+/// The keys that one query sees: the first `prefix`, then those of `own`. Numbers count over all pairs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sight {
+    pub(crate) prefix: usize,
+    pub(crate) own: Vec<Range<usize>>,
+}
+
+/// Grouped-query attention on the CPU: `q` `[heads, n, d]` to the keys and values of all `pairs`, each `[kv_heads, tokens, d]` f32,
+/// one sight a query, to `[n, heads * d]`. Views of any strides will do. A query's result depends on nothing but that query and the
+/// sequence of keys that it sees.
+pub(crate) fn attention_to<'a>(
+    q: &Tensor,
+    pairs: impl IntoIterator<Item = &'a (Tensor, Tensor)>,
+    sights: &[Sight],
+) -> Result<Tensor> {
+    let (heads, n, size) = q.dims3()?;
+    let pairs: Vec<&(Tensor, Tensor)> = pairs.into_iter().collect();
+    let kv_heads = pairs.first().map_or(Ok(heads), |(keys, _)| keys.dim(0))?;
+    // The storages stay locked for reading while the views stand.
+    let held: Vec<_> = pairs
+        .iter()
+        .map(|(k, v)| (k.storage_and_layout(), v.storage_and_layout()))
+        .collect();
+    let views = held
+        .iter()
+        .map(|((k, k_layout), (v, v_layout))| {
+            Ok(KeyValues {
+                tokens: k_layout.shape().dims3()?.1,
+                keys: view(k, k_layout)?,
+                values: view(v, v_layout)?,
+            })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let seen: Vec<Seen<'_>> = sights
+        .iter()
+        .map(|sight| Seen {
+            prefix: sight.prefix,
+            own: &sight.own,
+        })
+        .collect();
+    let shape = Shape {
+        heads,
+        kv_heads,
+        size,
+        scale: (1.0 / (size as f64).sqrt()) as f32,
+    };
+    let (storage, layout) = q.storage_and_layout();
+    let mut out = vec![0f32; n * heads * size];
+    spare_kernels::attention::attention(shape, view(&storage, layout)?, &views, &seen, &mut out)
+        .map_err(failed)?;
+    Tensor::from_vec(out, (n, heads * size), q.device())
+}
+
+/// `[heads, tokens, d]` as the kernels see it.
+fn view<'a>(storage: &'a Storage, layout: &candle_core::Layout) -> Result<View<'a>> {
+    let (Storage::Cpu(storage), &[head, token, 1]) = (storage, layout.stride()) else {
+        return Err(Error::Msg(
+            "attention on the CPU needs whole heads there".into(),
+        ));
+    };
+    let values = storage.as_slice::<f32>()?.get(layout.start_offset()..);
+    Ok(View {
+        values: Floats::F32(values.unwrap_or_default()),
+        token,
+        head,
+    })
 }
 
 fn blocked(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, bytes: usize) -> Result<Tensor> {
@@ -41,7 +114,7 @@ fn blocked(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, bytes: usize) -> Re
             .to_dtype(DType::F32)?;
         let scores = scores.reshape((heads, len, seen))?;
         let visible = causal.then_some(before + start + 1);
-        let weights = softmax(scores, scale, visible)?;
+        let weights = softmax(&scores, scale, visible)?;
         let weights = weights.reshape((kv_heads, group * len, seen))?;
         let out = weights
             .to_dtype(v.dtype())?
@@ -112,6 +185,50 @@ mod tests {
                 for (a, b) in got.iter().zip(&exact) {
                     assert!((f64::from(*a) - b).abs() < 2e-6);
                 }
+            }
+        }
+    }
+
+    /// Keys in blocks of odd sizes, in both layouts, and branches that skip some of them.
+    #[test]
+    fn sights_equal_f64() {
+        let (heads, kv_heads, d) = (6, 2, 4);
+        let (k, v) = (wave((kv_heads, 14, d), 0.31), wave((kv_heads, 14, d), 1.9));
+        let pair = |from: usize, len: usize, turned: bool| {
+            let part = |t: &Tensor| {
+                let part = t.narrow(1, from, len).unwrap();
+                if turned {
+                    let rows = part.transpose(0, 1).unwrap().contiguous().unwrap();
+                    return rows.transpose(0, 1).unwrap();
+                }
+                part
+            };
+            (part(&k), part(&v))
+        };
+        let pairs = [pair(0, 5, false), pair(5, 3, true), pair(8, 6, true)];
+        let sight = |prefix: usize, own: &[Range<usize>]| Sight {
+            prefix,
+            own: own.to_vec(),
+        };
+        let sights = [
+            sight(14, &[]),
+            sight(6, &[8..9]),
+            sight(6, &[8..10]),
+            sight(2, &[4..7, 11..12]),
+            sight(2, &[4..7, 11..13]),
+        ];
+        let q = wave((heads, sights.len(), d), 0.7);
+        let got = attention_to(&q, &pairs, &sights).unwrap();
+        let got = got.to_vec2::<f32>().unwrap();
+        for (row, sight) in sights.iter().enumerate() {
+            let ranges = std::iter::once(0..sight.prefix).chain(sight.own.iter().cloned());
+            let keys: Vec<u32> = ranges.flatten().map(|key| key as u32).collect();
+            let index = Tensor::new(keys, &Device::Cpu).unwrap();
+            let pick = |t: &Tensor| t.index_select(&index, 1).unwrap();
+            let query = q.narrow(1, row, 1).unwrap();
+            let exact = reference(&query, &pick(&k), &pick(&v), false);
+            for (a, b) in got[row].iter().zip(exact) {
+                assert!((f64::from(*a) - b).abs() < 2e-6);
             }
         }
     }

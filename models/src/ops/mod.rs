@@ -1,7 +1,7 @@
 //! Which numbers come out of a layer? Everything here is f32.
 //!
-//! Each operation has a composed form out of tensor-library calls, which runs on any device, and a fused form for the CPU:
-//! one pass over memory, rows in parallel. Tests hold the fused form against f64 and against the composed one.
+//! Each operation has a composed form out of tensor-library calls, which runs on any device, and one that hands the CPU's slices to
+//! `spare-kernels`. Tests hold that one against f64 and against the composed one.
 //! The library's own norms and softmax are not used: they are one-pass or accumulate in the storage type.
 
 mod activation;
@@ -13,17 +13,22 @@ mod softmax;
 use candle_core::{CpuStorage, Error, Layout, Result};
 
 pub(crate) use activation::{gelu_erf, gelu_quick, gelu_tanh, swiglu};
-pub(crate) use attention::attention;
+pub(crate) use attention::{Sight, attention, attention_to};
 pub(crate) use norm::{LayerNorm, RmsNorm};
 pub(crate) use rotary::rotate_heads;
 
 /// The values of a contiguous f32 tensor.
-fn values<'a>(storage: &'a CpuStorage, layout: &Layout) -> Result<&'a [f32]> {
+pub(crate) fn values<'a>(storage: &'a CpuStorage, layout: &Layout) -> Result<&'a [f32]> {
     let data = storage.as_slice::<f32>()?;
     layout
         .contiguous_offsets()
         .and_then(|(start, end)| data.get(start..end))
         .ok_or_else(|| Error::Msg("a fused operation needs a contiguous tensor".into()))
+}
+
+/// What a kernel refuses, as an error of the tensor library.
+pub(crate) fn failed(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::wrap(error)
 }
 
 /// Rows a thread takes at least, so that small tensors are not split.

@@ -1,9 +1,12 @@
 //! How are rows normalised?
 
-use candle_core::{CpuStorage, CustomOp2, CustomOp3, Layout, Result, Shape, Tensor};
+use candle_core::{
+    CpuStorage, CustomOp1, CustomOp3, Error, Layout, Result, Shape, Storage, Tensor,
+};
 use rayon::prelude::*;
+use spare_kernels::layer;
 
-use super::{min_rows, values};
+use super::{failed, min_rows, values};
 
 /// `x / sqrt(mean(x²) + eps) * weight` over the last dimension, in the rounding order of transformers.
 #[derive(Debug, Clone)]
@@ -15,10 +18,22 @@ pub(crate) struct RmsNorm {
 impl RmsNorm {
     pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor> {
         if x.device().is_cpu() {
-            x.apply_op2_no_bwd(&self.weight, &Rms(self.eps))
+            x.apply_op1_no_bwd(&Rms(self))
         } else {
             self.composed(x)
         }
+    }
+
+    /// Hands the norm's parameters to a kernel.
+    pub(super) fn on_cpu<T>(&self, kernel: impl FnOnce(layer::RmsNorm<'_>) -> T) -> Result<T> {
+        let (storage, layout) = self.weight.storage_and_layout();
+        let Storage::Cpu(storage) = &*storage else {
+            return Err(Error::Msg("a norm on another device than its input".into()));
+        };
+        Ok(kernel(layer::RmsNorm {
+            weight: values(storage, layout)?,
+            epsilon: self.eps as f32,
+        }))
     }
 
     fn composed(&self, x: &Tensor) -> Result<Tensor> {
@@ -56,34 +71,19 @@ impl LayerNorm {
     }
 }
 
-struct Rms(f64);
+struct Rms<'a>(&'a RmsNorm);
 
-impl CustomOp2 for Rms {
+impl CustomOp1 for Rms<'_> {
     fn name(&self) -> &'static str {
         "rms_norm_f32"
     }
 
-    fn cpu_fwd(
-        &self,
-        x: &CpuStorage,
-        x_layout: &Layout,
-        weight: &CpuStorage,
-        weight_layout: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        let (x, weight) = (values(x, x_layout)?, values(weight, weight_layout)?);
-        let width = weight.len().max(1);
+    fn cpu_fwd(&self, x: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+        let x = values(x, layout)?;
         let mut out = vec![0f32; x.len()];
-        out.par_chunks_exact_mut(width)
-            .zip(x.par_chunks_exact(width))
-            .with_min_len(min_rows(width))
-            .for_each(|(out, row)| {
-                let squares: f64 = row.iter().map(|&v| f64::from(v) * f64::from(v)).sum();
-                let scale = (squares / width as f64 + self.0).sqrt().recip() as f32;
-                for ((out, v), weight) in out.iter_mut().zip(row).zip(weight) {
-                    *out = weight * (v * scale);
-                }
-            });
-        Ok((CpuStorage::F32(out), x_layout.shape().clone()))
+        let done = self.0.on_cpu(|norm| layer::rms_norm(x, norm, &mut out))?;
+        done.map_err(failed)?;
+        Ok((CpuStorage::F32(out), layout.shape().clone()))
     }
 }
 

@@ -6,7 +6,7 @@ use super::TowerShape;
 use crate::ModelError;
 use crate::checkpoint::Weights;
 use crate::linear::Linear;
-use crate::ops::{attention, rotate_heads};
+use crate::ops::{Sight, attention, attention_to, rotate_heads};
 
 /// Attention over all patches of a picture or, window by window, over stretches of them.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Attention {
     pub(crate) fn forward(
         &self,
         x: &Tensor,
-        (cos, sin): (&Tensor, &Tensor),
+        tables: (&Tensor, &Tensor),
         stretches: &[usize],
     ) -> Result<Tensor, ModelError> {
         let (n, hidden) = x.dims2()?;
@@ -45,11 +45,27 @@ impl Attention {
                 .contiguous()?
                 .reshape(heads)
         };
-        let query = rotate_heads(&part(0)?, cos, sin)?;
-        let key = rotate_heads(&part(1)?, cos, sin)?;
-        let value = part(2)?.transpose(0, 1)?.contiguous()?;
-        let attended = if stretches.len() < 2 {
-            attention(&query, &key, &value, false)?
+        let query = rotate_heads(&part(0)?, None, tables)?;
+        let key = rotate_heads(&part(1)?, None, tables)?;
+        let value = part(2)?.transpose(0, 1)?;
+        let whole = [n];
+        let stretches = if stretches.is_empty() {
+            &whole
+        } else {
+            stretches
+        };
+        let attended = if x.device().is_cpu() {
+            let mut sights = Vec::with_capacity(n);
+            let mut start = 0;
+            for &len in stretches {
+                let sight = Sight {
+                    prefix: 0,
+                    own: vec![start..start + len],
+                };
+                sights.extend(std::iter::repeat_n(sight, len));
+                start += len;
+            }
+            attention_to(&query, [&(key, value)], &sights)?
         } else {
             let mut start = 0;
             let mut outputs = Vec::with_capacity(stretches.len());

@@ -6,6 +6,7 @@ use std::path::Path;
 use candle_core::Device;
 use safetensors::{Dtype, SafeTensors};
 use serde_json::Value;
+use spare_kernels::gemm::Packed;
 use spare_models::{Checkpoint, ModelError, WeightDtype, WeightProblem, load};
 
 use crate::edited::{Tensors, edited};
@@ -127,9 +128,10 @@ fn other_prefixes_load() {
 #[test]
 fn a_head_in_the_file_is_used() {
     let golden = Golden::open("qwen3_vl/gqa2-untied");
-    let spare_models::HeadWeight::F32(head) = golden.model.head() else {
+    let spare_kernels::Weight::Packed(Packed::F32(head)) = golden.model.head() else {
         panic!()
     };
+    let head: Vec<f32> = (0..head.out()).flat_map(|r| head.row(r).unwrap()).collect();
     let bytes = std::fs::read(data("qwen3_vl/gqa2-untied/model.safetensors")).unwrap();
     let file = SafeTensors::deserialize(&bytes).unwrap();
     let words = |name: &str| -> Vec<f32> {

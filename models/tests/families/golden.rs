@@ -214,7 +214,7 @@ impl Golden {
                 .prefill(prompt, range, cache, &rows, &Control::none())
                 .unwrap();
             assert_eq!(hidden.rows(), rows.len());
-            out.extend(self.model.logits(&hidden));
+            out.extend(self.model.logits(&hidden).unwrap());
         }
         out
     }

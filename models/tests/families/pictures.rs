@@ -106,7 +106,7 @@ fn another_picture_changes_the_top_token() {
             let hidden = model
                 .prefill(prompt, range, &mut KvCache::new(), &rows, &Control::none())
                 .unwrap();
-            let logits = model.logits(&hidden);
+            let logits = model.logits(&hidden).unwrap();
             let rows = logits.chunks(model.vocab_size());
             rows.map(|row| (0..row.len()).max_by(|a, b| row[*a].total_cmp(&row[*b])))
                 .collect()

@@ -89,7 +89,7 @@ fn the_quantised_path_is_near_the_dequantised_one() {
                     &Control::none(),
                 )
                 .unwrap();
-            model.logits(&hidden)
+            model.logits(&hidden).unwrap()
         };
         let vocab = exact.vocab_size();
         let (p, q) = (logits(&exact), logits(&kept));

@@ -54,7 +54,7 @@ fn logits(model: &Model, width: usize) -> Vec<f32> {
     let hidden = model
         .prefill(&prompt, range, &mut KvCache::new(), &rows, &Control::none())
         .unwrap();
-    model.logits(&hidden)
+    model.logits(&hidden).unwrap()
 }
 
 /// Values of one patch, from the file that made the fixture.
