@@ -8,8 +8,10 @@ mod future;
 #[cfg(feature = "engine")]
 mod local;
 
+#[cfg(feature = "engine")]
+pub(crate) use atom::overlapping;
+pub(crate) use atom::surprise;
 pub use atom::{AtomScore, Instead, locate, values_of};
-pub(crate) use atom::{overlapping, surprise};
 
 #[cfg(feature = "engine")]
 pub use future::{Difference, ReadFuture};
