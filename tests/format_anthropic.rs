@@ -442,7 +442,7 @@ fn generated(turns: &[Vec<Step>], open: bool) -> Value {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(common::runs(200))]
 
     #[test]
     fn any_run_keeps_its_rules(

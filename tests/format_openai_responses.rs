@@ -262,7 +262,7 @@ fn turn(out: &mut Vec<Value>, style: Style, thought: &str, number: usize) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(common::runs(300))]
 
     #[test]
     fn generated_runs_hold_every_invariant(
