@@ -119,7 +119,7 @@ fn every_real_run_goes_the_whole_way() {
             "llama-factory/reason_tool_use_demo_50.jsonl",
             "llama-factory",
             50,
-            73,
+            62,
         ),
     ];
     let options = PruneOptions {
