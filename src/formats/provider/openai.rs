@@ -34,7 +34,7 @@ impl Provider for OpenAi {
                         out.push(message.breaks(
                             NAME,
                             "picture_outside_user",
-                            &format!("/content/{at}"),
+                            format!("/content/{at}"),
                             what,
                         ));
                     }
