@@ -24,7 +24,7 @@ impl Provider for Anthropic {
         "anthropic"
     }
 
-    fn freeze(&self, root: &Value, run: &mut Trajectory) {
+    fn protect(&self, root: &Value, run: &mut Trajectory) {
         let entries = entries(root);
         let open = entries.iter().skip(open_from(&entries));
         let contents: HashSet<String> = open

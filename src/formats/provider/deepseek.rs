@@ -19,7 +19,7 @@ impl Provider for DeepSeek {
     }
 
     /// The text may change and may become empty; an edit of it leaves the key where it is.
-    fn freeze(&self, _: &Value, _: &mut Trajectory) {}
+    fn protect(&self, _: &Value, _: &mut Trajectory) {}
 
     fn find(&self, root: &Value) -> Vec<Violation> {
         let mut out = pairing(NAME, root);

@@ -17,7 +17,7 @@ impl Provider for OpenAi {
     }
 
     /// Chat Completions take no reasoning, so none of it is protected. Signed copies are frozen where they are read.
-    fn freeze(&self, _: &Value, _: &mut Trajectory) {}
+    fn protect(&self, _: &Value, _: &mut Trajectory) {}
 
     fn find(&self, root: &Value) -> Vec<Violation> {
         let mut out = pairing(NAME, root);

@@ -30,7 +30,7 @@ impl Provider for Qwen {
     }
 
     /// Reasoning is free text. The template itself leaves old reasoning out.
-    fn freeze(&self, _: &Value, _: &mut Trajectory) {}
+    fn protect(&self, _: &Value, _: &mut Trajectory) {}
 
     fn find(&self, root: &Value) -> Vec<Violation> {
         let mut out = Vec::new();
