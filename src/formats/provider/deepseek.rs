@@ -3,7 +3,8 @@
 
 use serde_json::Value;
 
-use super::chat::{ChatMessage, emptiness, messages, pairing};
+use super::chat::{ChatMessage, messages, pairing};
+use super::empty::emptiness;
 use super::{Provider, Violation};
 use crate::formats::openai_responses::{items, kind, messages_of};
 use crate::trajectory::Trajectory;

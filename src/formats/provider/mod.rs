@@ -6,6 +6,7 @@ mod gemini;
 use std::collections::HashSet;
 mod chat;
 mod deepseek;
+mod empty;
 mod langchain;
 mod llama_factory;
 mod openai;

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::chat::{ChatMessage, emptiness, messages, pairing};
+use super::chat::{ChatMessage, messages, pairing};
+use super::empty::emptiness;
 use super::{Provider, Violation};
 use crate::trajectory::Trajectory;
 

@@ -39,7 +39,7 @@ fn is_signed(block: &Value) -> bool {
         let value = block.get(*key);
         value.is_some_and(|v| !v.is_null() && v.as_str() != Some(""))
     };
-    KEYS.iter().any(|key| set(&key))
+    KEYS.iter().any(set)
 }
 
 #[cfg(test)]
