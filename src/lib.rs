@@ -11,7 +11,8 @@
 //! # Inside an agent
 //! Offer the model `summarize_the_task`; when it calls it, prune. One event costs the tokens of the history that the model has not seen yet, and for each
 //! candidate the summary, a header and its own tokens.
-//! ```
+#![cfg_attr(feature = "embedded-model", doc = "```")]
+#![cfg_attr(not(feature = "embedded-model"), doc = "```ignore")]
 //! use spare::summary::{SUMMARY_ANSWER, summarize_the_task};
 //! use spare::trajectory::{Message, Part, ToolCall, Trajectory};
 //! use spare::{Engine, PruneOptions, Pruner};

@@ -167,6 +167,38 @@ fn pre_answer_stands_before_the_last_message_without_calls_or_at_the_end() {
     );
 }
 
+/// Nobody says anything between a call and its result: a decision there would replay a history that no model was ever shown.
+#[test]
+fn no_event_stands_behind_a_call_that_waits_for_its_result() {
+    let steps = |last: Vec<Value>| vec![vec![user()], turn("a", 1), last];
+    let cut = |left: usize| turn("b", 2).into_iter().take(left).collect();
+    for (left, at, candidates) in [(1, 3, vec![0]), (2, 3, vec![0]), (3, 6, vec![0, 1])] {
+        assert_eq!(
+            shape(&of(steps(cut(left)), Trigger::PreAnswer, true)),
+            [(at, candidates.clone(), None)],
+            "{left}"
+        );
+        let fixed = of(steps(cut(left)), Trigger::Fixed(1), true);
+        assert_eq!(fixed.len(), candidates.len(), "{left}");
+    }
+    // Somebody went on without the missing result: the call waits no longer.
+    let mut gone_on = steps(cut(2));
+    gone_on.push(vec![user()]);
+    assert_eq!(
+        shape(&of(gone_on, Trigger::PreAnswer, true)),
+        [(6, vec![0, 1], None)]
+    );
+    // One turn in several messages waits as a whole.
+    let thought =
+        json!({"role": "assistant", "content": "", "reasoning": "thinking of b", "tool_calls": []});
+    let mut apart = steps(vec![thought]);
+    apart.push(cut(1));
+    assert_eq!(
+        shape(&of(apart, Trigger::PreAnswer, true)),
+        [(3, vec![0], None)]
+    );
+}
+
 #[test]
 fn other_triggers_take_the_runs_newest_summary_and_decide_only_turns_before_it() {
     let run = || {

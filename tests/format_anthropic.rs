@@ -403,6 +403,40 @@ fn each_rule_names_the_place() {
     );
 }
 
+/// "Messages following tool_use blocks must begin with a matching number of tool_result blocks."
+#[test]
+fn results_come_first_in_the_message_behind_their_calls() {
+    let of = |behind: Vec<Value>| {
+        let mut messages = vec![
+            json!({"role": "user", "content": "q"}),
+            json!({"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {}}, {"type": "tool_use", "id": "b", "name": "f", "input": {}}]}),
+        ];
+        messages.extend(behind);
+        places(&json!({"system": "s", "messages": messages}))
+    };
+    let result = |id: &str| json!({"type": "tool_result", "tool_use_id": id, "content": "r"});
+    let text = json!({"type": "text", "text": "and?"});
+    let user = |blocks: &[Value]| json!({"role": "user", "content": blocks});
+    let late = |path: &str| [("result_behind_others", path.to_owned())];
+    assert_eq!(
+        of(vec![user(&[result("a"), result("b"), text.clone()])]),
+        []
+    );
+    assert_eq!(
+        of(vec![user(&[result("a"), text.clone(), result("b")])]),
+        late("/messages/2/content/2")
+    );
+    // Neighbours of one role are one message to the API.
+    assert_eq!(of(vec![user(&[result("a")]), user(&[result("b")])]), []);
+    assert_eq!(
+        of(vec![user(&[result("a"), text]), user(&[result("b")])]),
+        late("/messages/3/content/0")
+    );
+    let said = json!({"role": "user", "content": "wait"});
+    let found = of(vec![said, user(&[result("a"), result("b")])]);
+    assert_eq!(found.len(), 2, "{found:?}");
+}
+
 /// Turns of (thinking, other thinking, text, call) with results, closed or open at the end.
 type Step = (String, Option<String>, Option<String>, bool, u8);
 
@@ -442,7 +476,7 @@ fn generated(turns: &[Vec<Step>], open: bool) -> Value {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(common::runs(200))]
 
     #[test]
     fn any_run_keeps_its_rules(

@@ -207,7 +207,7 @@ fn bad_sessions_say_where() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(common::runs(150))]
 
     #[test]
     fn any_session_keeps_its_lines(

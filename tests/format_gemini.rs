@@ -376,7 +376,7 @@ fn generated(turns: &[Vec<Step>], snake: bool) -> Value {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(common::runs(200))]
 
     #[test]
     fn any_run_keeps_its_rules(

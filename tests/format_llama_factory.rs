@@ -140,7 +140,7 @@ fn fifty_real_conversations() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(common::runs(300))]
 
     #[test]
     fn generated_rows_hold_every_invariant(

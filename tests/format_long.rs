@@ -1,10 +1,18 @@
-//! A history of tens of thousands of calls is read and checked in time that grows with its length, not with its square. No model.
+//! A history of many calls is read and checked with work that grows with its length, not with its square. The work is counted in instructions,
+//! by valgrind, so that a busy machine changes nothing. No model.
+#![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used)]
 
-use std::time::{Duration, Instant};
+#[path = "common/program.rs"]
+mod program;
 
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use program::SPARE;
 use serde_json::{Value, json};
-use spare::formats::check;
+use tempfile::TempDir;
 
 fn many(first: Value, turns: usize, turn: impl Fn(usize) -> [Value; 2]) -> Vec<Value> {
     std::iter::once(first)
@@ -103,6 +111,22 @@ fn atif(turns: usize) -> Value {
         "steps": many(json!({"step_id": 0, "source": "user", "message": "q"}), turns, |i| [step(2 * i + 1), step(2 * i + 2)])})
 }
 
+/// Instructions of `spare check` on one run; None where there is no valgrind.
+fn instructions(dir: &Path, run: &Value, format: &str) -> Option<f64> {
+    fs::write(dir.join("run.json"), run.to_string()).unwrap();
+    let out = Command::new("valgrind")
+        .current_dir(dir)
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null", SPARE])
+        .args(["check", "run.json"])
+        .output()
+        .ok()?;
+    let printed = program::text(&out.stdout);
+    assert!(printed.contains(&format!("1 x {format}:")), "{printed}");
+    let said = program::text(&out.stderr);
+    let count = said.rsplit_once("Collected :").unwrap().1;
+    Some(count.split_whitespace().next()?.parse().unwrap())
+}
+
 #[test]
 fn reading_and_checking_are_linear() {
     type Shape = (&'static str, fn(usize) -> Value);
@@ -119,23 +143,22 @@ fn reading_and_checking_are_linear() {
         ("smolagents", smolagents),
         ("atif", atif),
     ];
+    let dir = TempDir::new().unwrap();
     for (number, (name, shape)) in shapes.into_iter().enumerate() {
-        let time = |turns: usize| -> Duration {
-            let run = shape(turns);
-            let once = || {
-                let start = Instant::now();
-                let checked = check(&run, None, None).unwrap();
-                assert_eq!(checked.format, name, "shape {number}");
-                start.elapsed()
-            };
-            (0..2).map(|_| once()).min().unwrap()
+        let count = |turns: usize| instructions(dir.path(), &shape(turns), name);
+        let counted = [200, 400, 2_200].map(count);
+        let [Some(none), Some(short), Some(long)] = counted else {
+            assert!(
+                std::env::var_os("SPARE_REQUIRE_FETCHED").is_none(),
+                "no valgrind"
+            );
+            println!("skipped: no valgrind to count instructions with");
+            return;
         };
-        // Sixteen times as long: 16 where it is linear, up to 50 once a run outgrows the caches of a busy machine, and 135 to 180 where
-        // each call was held against all before it.
-        let (short, long) = (time(2_000), time(32_000));
-        assert!(
-            long < 80 * short.max(Duration::from_millis(1)),
-            "{name} (shape {number}): {short:?} for 2,000 turns, {long:?} for 32,000"
-        );
+        // What the program does for any file cancels out: 10 where each turn costs the same, 11 and more where each call is held against
+        // all before it.
+        let ratio = (long - none) / (short - none);
+        println!("{name} (shape {number}): {ratio:.2}");
+        assert!(ratio < 10.5, "{name} (shape {number}): {ratio:.2}");
     }
 }

@@ -193,6 +193,41 @@ fn ids_may_come_again_and_the_server_may_hold_the_rest() {
     assert_eq!(read(&rest.to_string()).0.messages[0].role, Role::Tool);
 }
 
+/// DeepSeek behind this API: not only the first call of a turn needs its reasoning.
+#[test]
+fn deepseek_wants_a_reasoning_item_before_every_call() {
+    let thought = |n: usize| json!({"type": "reasoning", "id": format!("rs_{n}"), "summary": [], "content": [{"type": "reasoning_text", "text": ""}]});
+    let call = |n: usize| json!({"type": "function_call", "id": format!("fc_{n}"), "call_id": format!("c{n}"), "name": "f", "arguments": "{}"});
+    let output = |n: usize| json!({"type": "function_call_output", "call_id": format!("c{n}"), "output": "r"});
+    let question = || json!({"role": "user", "content": "q"});
+    let found = |items: Vec<Value>| {
+        let run = json!({"input": items});
+        let checked = spare::formats::check(&run, None, Some("deepseek")).unwrap();
+        let places = checked.violations.into_iter().map(|v| (v.rule, v.path));
+        places.collect::<Vec<_>>()
+    };
+    let whole = vec![
+        question(),
+        thought(1),
+        call(1),
+        thought(2),
+        call(2),
+        output(1),
+        output(2),
+    ];
+    assert_eq!(found(whole.clone()), []);
+    let mut lacking = whole.clone();
+    lacking.remove(3);
+    assert_eq!(
+        found(lacking),
+        [("call_without_reasoning", "/input/3".to_owned())]
+    );
+    // A turn that was held without thinking, before and behind one with it.
+    let without = [question(), call(8), output(8)];
+    let mixed = [&without[..], &whole, &[question(), call(9), output(9)]].concat();
+    assert_eq!(found(mixed), []);
+}
+
 #[test]
 fn chat_messages_with_parts_of_these_types_are_chat() {
     let run = json!([{"role": "user", "content": [{"type": "input_image", "image_url": "a.png"}]},
@@ -262,7 +297,7 @@ fn turn(out: &mut Vec<Value>, style: Style, thought: &str, number: usize) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(common::runs(300))]
 
     #[test]
     fn generated_runs_hold_every_invariant(

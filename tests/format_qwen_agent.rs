@@ -193,7 +193,7 @@ fn errors_name_the_place() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(common::runs(300))]
 
     #[test]
     fn generated_runs_hold_every_invariant(

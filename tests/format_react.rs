@@ -345,7 +345,7 @@ fn real_sketchpad_runs() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(common::runs(300))]
 
     #[test]
     fn generated_runs(

@@ -223,7 +223,7 @@ fn reasoning() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(common::runs(300))]
 
     /// Outputs may repeat each other, and the history of each step repeats all of them.
     #[test]

@@ -131,7 +131,7 @@ fn expected(style: Style, reasonings: &[String]) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(common::runs(300))]
 
     #[test]
     fn an_edit_changes_its_own_bytes_and_restore_brings_them_back(

@@ -155,7 +155,7 @@ fn a_message_of_one_empty_block_is_not_mended_by_guessing() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(common::runs(300))]
 
     #[test]
     fn many_empty_blocks_go_and_come_back(

@@ -45,6 +45,19 @@ impl<R: BufRead> Read for Replayed<R> {
         self.consume(count);
         Ok(count)
     }
+
+    /// What was looked at is handed over as it is: a large text should not stand in memory twice.
+    fn read_to_end(&mut self, out: &mut Vec<u8>) -> io::Result<usize> {
+        let before = out.len();
+        if before == 0 && self.at == 0 {
+            *out = std::mem::take(&mut self.seen);
+        } else {
+            out.extend_from_slice(self.seen.get(self.at..).unwrap_or_default());
+            (self.seen, self.at) = (Vec::new(), 0);
+        }
+        self.rest.read_to_end(out)?;
+        Ok(out.len() - before)
+    }
 }
 
 /// The container of what `reader` holds, and a reader that gives all of it. `path` is the name without a suffix of compression; `forced` names the
@@ -180,6 +193,12 @@ mod tests {
         let mut again = String::new();
         reader.read_to_string(&mut again).unwrap();
         assert_eq!(again, text);
+        // In two steps: a few bytes first, then all that is left.
+        let (_, mut reader) = detect(Some(Path::new(name)), None, text.as_bytes()).unwrap();
+        let mut begin = vec![0; text.len().min(3)];
+        reader.read_exact(&mut begin).unwrap();
+        reader.read_to_end(&mut begin).unwrap();
+        assert_eq!(begin, text.as_bytes());
         container
     }
 

@@ -125,7 +125,8 @@ fn summaries(run: &Trajectory, tool: &SummaryTool) -> Vec<(usize, Option<Sigma>)
 fn fixed(run: &Trajectory, every: usize) -> Vec<usize> {
     let mut out = Vec::new();
     let mut turns = 0;
-    for (index, message) in run.messages.iter().enumerate() {
+    let over = waiting(run).unwrap_or(run.messages.len());
+    for (index, message) in run.messages.iter().enumerate().take(over) {
         if message.role != Role::Assistant || message.calls.is_empty() {
             continue;
         }
@@ -142,11 +143,49 @@ fn fixed(run: &Trajectory, every: usize) -> Vec<usize> {
     out
 }
 
-/// Before the answer that the run ends with, else at the end: behind a question, the answer is still to come.
+/// Before the answer that the run ends with, or before its calls that still wait for results; else at the end: behind a question, the answer is
+/// still to come.
 fn pre_answer(run: &Trajectory) -> usize {
+    if let Some(turn) = waiting(run) {
+        return turn;
+    }
     let answer = |m: &&Message| m.role == Role::Assistant && m.calls.is_empty();
     let given = run.messages.last().filter(answer);
     run.messages.len() - usize::from(given.is_some())
+}
+
+/// Where the run's last turn begins, if a call of it has no result yet: no model says anything between a call and its result, so no event stands
+/// there, and what that turn thought belongs to a step that is not over.
+fn waiting(run: &Trajectory) -> Option<usize> {
+    let said = |m: &Message| m.role == Role::Assistant;
+    let last = run.messages.iter().rposition(said)?;
+    let before = run.messages.iter().take(last).rev();
+    let first = last - before.take_while(|m| said(m)).count();
+    let turn = run.messages.get(first..=last).unwrap_or_default();
+    let behind = run.messages.get(last + 1..).unwrap_or_default();
+    let calls: Vec<Option<&str>> = turn
+        .iter()
+        .flat_map(|m| &m.calls)
+        .map(|call| call.id.as_deref())
+        .collect();
+    let results = behind.iter().filter(|m| m.role == Role::Tool);
+    let mut answered: Vec<Option<&str>> = results.map(|m| m.answers.as_deref()).collect();
+    let all_named = calls.iter().chain(&answered).all(Option::is_some);
+    let open = if behind.is_empty() {
+        !calls.is_empty()
+    } else {
+        // Ids may come twice: a result uses up one call.
+        let mut left = calls;
+        left.retain(|id| match answered.iter().position(|a| a == id) {
+            Some(at) => {
+                answered.swap_remove(at);
+                false
+            }
+            None => true,
+        });
+        all_named && !left.is_empty() && behind.iter().all(|m| m.role == Role::Tool)
+    };
+    open.then_some(first)
 }
 
 fn marked(run: &Trajectory, range: Range<usize>) -> bool {

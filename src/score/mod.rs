@@ -12,8 +12,10 @@ mod shared;
 #[cfg(feature = "engine")]
 mod states;
 
+#[cfg(feature = "engine")]
+pub(crate) use atom::overlapping;
+pub(crate) use atom::surprise;
 pub use atom::{AtomScore, Instead, locate, values_of};
-pub(crate) use atom::{overlapping, surprise};
 
 #[cfg(feature = "engine")]
 pub use future::{Difference, ReadFuture};

@@ -9,6 +9,12 @@ pub mod prune;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+/// How many runs a property is tried on: `usual`, or what `SPARE_CASES` says.
+pub fn runs(usual: u32) -> ProptestConfig {
+    let asked = std::env::var("SPARE_CASES").ok();
+    ProptestConfig::with_cases(asked.map_or(usual, |n| n.parse().unwrap()))
+}
+
 /// Makes a reasoning long enough that to prune it saves something.
 pub const LONG: &str = " and then I look at all of it again and again and once more, and I think about it for a while, to be quite sure of it";
 

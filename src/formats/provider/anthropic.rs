@@ -1,5 +1,7 @@
 //! What Anthropic refuses. Sources: the SDK's block types, the pages on thinking with tools and on context editing, and public reports of its 400s.
 
+mod pairs;
+
 use std::collections::HashSet;
 
 use serde_json::Value;
@@ -22,7 +24,7 @@ impl Provider for Anthropic {
         "anthropic"
     }
 
-    fn freeze(&self, root: &Value, run: &mut Trajectory) {
+    fn protect(&self, root: &Value, run: &mut Trajectory) {
         let entries = entries(root);
         let open = entries.iter().skip(open_from(&entries));
         let contents: HashSet<String> = open
@@ -38,7 +40,9 @@ impl Provider for Anthropic {
             let last = number + 1 == entries.len();
             contents(entry, last, &mut out);
         }
-        pairs(&entries, &mut out);
+        // A log is not what is sent: its program puts results first.
+        let sent = !ClaudeCode.detect(root);
+        pairs::check(&entries, sent, &mut out);
         thinking(root, &entries, &mut out);
         out.sort_by_key(|v| v.message);
         out
@@ -124,84 +128,6 @@ fn contents(entry: &Entry<'_>, last: bool, out: &mut Vec<Violation>) {
             &entry.pointer,
             what.into(),
         ));
-    }
-}
-
-/// A block of one kind with the id it carries under `key`.
-struct Link<'a> {
-    message: usize,
-    at: String,
-    id: &'a str,
-}
-
-fn links<'a>(entries: &[Entry<'a>], group: &[usize], of: &str, key: &str) -> Vec<Link<'a>> {
-    let mut out = Vec::new();
-    for number in group {
-        let blocks = entries.get(*number).map(Entry::blocks).unwrap_or_default();
-        for (at, block) in blocks.into_iter().filter(|(_, b)| kind(b) == of) {
-            let id = block.get(key).and_then(Value::as_str).unwrap_or("");
-            out.push(Link {
-                message: *number,
-                at,
-                id,
-            });
-        }
-    }
-    out
-}
-
-/// Calls and results. The API joins neighbours of one role, so that "the next message" is the next group of them.
-fn pairs(entries: &[Entry<'_>], out: &mut Vec<Violation>) {
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    for (number, entry) in entries.iter().enumerate() {
-        let same = number > 0
-            && entries
-                .get(number - 1)
-                .is_some_and(|e| e.assistant == entry.assistant);
-        match groups.last_mut().filter(|_| same) {
-            Some(group) => group.push(number),
-            None => groups.push(vec![number]),
-        }
-    }
-    let mut report = |rule, link: &Link<'_>, what: String| {
-        if let Some(entry) = entries.get(link.message) {
-            out.push(violation(rule, entry, &link.at, what));
-        }
-    };
-    let mut ids = HashSet::new();
-    let mut before: Vec<Link<'_>> = Vec::new();
-    for group in &groups {
-        let results = links(entries, group, "tool_result", "tool_use_id");
-        let mut answered = HashSet::new();
-        for result in &results {
-            let id = result.id;
-            if !before.iter().any(|call| call.id == id) {
-                let what =
-                    format!("found a result for `{id}`, expected that call in the message before");
-                report("result_without_call", result, what);
-            }
-            if !answered.insert(id) {
-                let what = format!("found a second result for `{id}`, expected one");
-                report("duplicate_result", result, what);
-            }
-        }
-        for call in before.iter().filter(|call| !answered.contains(call.id)) {
-            let what = format!(
-                "found the call `{}`, expected its result in the next message",
-                call.id
-            );
-            report("call_without_result", call, what);
-        }
-        before = links(entries, group, "tool_use", "id");
-        for call in &before {
-            if !ids.insert(call.id) {
-                let what = format!(
-                    "found the call id `{}` again, expected one that is new",
-                    call.id
-                );
-                report("duplicate_id", call, what);
-            }
-        }
     }
 }
 

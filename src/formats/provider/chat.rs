@@ -1,13 +1,28 @@
-//! What all servers of OpenAI's chat messages refuse: calls and results that do not pair, and messages with nothing in them.
+//! What all servers of OpenAI's chat messages refuse: calls and results that do not pair.
 
-use std::borrow::Cow;
+use std::fmt;
 
 use serde_json::Value;
 
 use super::Violation;
 
-/// A place below a message.
-pub(super) type Below = Cow<'static, str>;
+/// The place of a text below a message; spelled only where a rule is broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Below {
+    Content,
+    Part(usize),
+    Reasoning,
+}
+
+impl fmt::Display for Below {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Content => f.write_str("/content"),
+            Self::Part(index) => write!(f, "/content/{index}/text"),
+            Self::Reasoning => f.write_str("/reasoning_content"),
+        }
+    }
+}
 
 /// A message as it is written.
 pub(super) struct ChatMessage<'a> {
@@ -24,7 +39,7 @@ impl<'a> ChatMessage<'a> {
         &self,
         provider: &'static str,
         rule: &'static str,
-        below: &str,
+        below: impl fmt::Display,
         what: impl Into<String>,
     ) -> Violation {
         Violation {
@@ -62,12 +77,10 @@ impl<'a> ChatMessage<'a> {
     pub(super) fn texts(&self) -> impl Iterator<Item = (Below, &'a str)> + use<'a> {
         let string = self.value.get("content").and_then(Value::as_str);
         let parts = self.parts().iter().enumerate();
-        let parts = parts.filter_map(|(i, part)| {
-            let below = Cow::Owned(format!("/content/{i}/text"));
-            Some((below, part.get("text")?.as_str()?))
-        });
+        let parts =
+            parts.filter_map(|(i, part)| Some((Below::Part(i), part.get("text")?.as_str()?)));
         string
-            .map(|text| (Cow::Borrowed("/content"), text))
+            .map(|text| (Below::Content, text))
             .into_iter()
             .chain(parts)
     }
@@ -130,7 +143,7 @@ pub(super) fn pairing(provider: &'static str, root: &Value) -> Vec<Violation> {
                         out.push(message.breaks(
                             provider,
                             "repeated_call_id",
-                            &format!("/tool_calls/{at}/id"),
+                            format!("/tool_calls/{at}/id"),
                             what,
                         ));
                     }
@@ -211,48 +224,8 @@ fn unanswered(provider: &'static str, waiting: &[Waiting<'_>], out: &mut Vec<Vio
         out.push(call.message.breaks(
             provider,
             "call_without_result",
-            &format!("/tool_calls/{}", call.at),
+            format!("/tool_calls/{}", call.at),
             what,
         ));
     }
-}
-
-/// Assistant messages that say and call nothing, and text parts without text.
-pub(super) fn emptiness(provider: &'static str, root: &Value) -> Vec<Violation> {
-    let mut out = Vec::new();
-    for message in messages(root) {
-        for (below, text) in message.texts() {
-            if text.is_empty() && below != "/content" {
-                out.push(message.breaks(
-                    provider,
-                    "empty_text_part",
-                    &below,
-                    "found an empty text part, expected text",
-                ));
-            }
-        }
-        let calls = !message.calls().is_empty()
-            || ["function_call", "refusal", "audio"]
-                .iter()
-                .any(|key| message.has(key));
-        let other = message
-            .parts()
-            .iter()
-            .any(|part| part.get("text").is_none());
-        if message.role != "assistant"
-            || calls
-            || other
-            || message.texts().any(|(_, text)| !text.trim().is_empty())
-        {
-            continue;
-        }
-        let thinks = ["reasoning_content", "reasoning"].iter().any(|key| {
-            let text = message.value.get(*key).and_then(Value::as_str);
-            text.is_some_and(|t| !t.trim().is_empty())
-        });
-        let found = if thinks { "reasoning alone" } else { "nothing" };
-        let what = format!("found {found} in an assistant message, expected content or tool calls");
-        out.push(message.breaks(provider, "empty_assistant", "/content", what));
-    }
-    out
 }

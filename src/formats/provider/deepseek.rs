@@ -3,8 +3,10 @@
 
 use serde_json::Value;
 
-use super::chat::{ChatMessage, emptiness, messages, pairing};
+use super::chat::{ChatMessage, messages, pairing};
+use super::empty::emptiness;
 use super::{Provider, Violation};
+use crate::formats::openai_responses::{items, kind, messages_of};
 use crate::trajectory::Trajectory;
 
 /// DeepSeek and Kimi.
@@ -18,7 +20,7 @@ impl Provider for DeepSeek {
     }
 
     /// The text may change and may become empty; an edit of it leaves the key where it is.
-    fn freeze(&self, _: &Value, _: &mut Trajectory) {}
+    fn protect(&self, _: &Value, _: &mut Trajectory) {}
 
     fn find(&self, root: &Value) -> Vec<Violation> {
         let mut out = pairing(NAME, root);
@@ -57,9 +59,42 @@ impl Provider for DeepSeek {
                 }
             }
         }
+        out.extend(items_without_reasoning(root));
         out.sort_by_key(|violation| violation.message);
         out
     }
+}
+
+/// The same behind the Responses API: in a turn with reasoning as text, each call has such an item of its own before it.
+fn items_without_reasoning(root: &Value) -> Vec<Violation> {
+    let Some((pointer, items)) = items(root) else {
+        return Vec::new();
+    };
+    let thought = |item: &Value| {
+        let content = item.get("content").and_then(Value::as_array);
+        let texts = content.into_iter().flatten();
+        kind(item) == "reasoning" && texts.map(kind).any(|of| of == "reasoning_text")
+    };
+    let messages = messages_of(root);
+    let mut out = Vec::new();
+    let (mut turn, mut last) = (false, false);
+    for (index, item) in items.iter().enumerate() {
+        if item.get("role").is_some_and(|role| role == "user") {
+            turn = false;
+        }
+        turn |= thought(item);
+        if kind(item) == "function_call" && turn && !last {
+            out.push(Violation {
+                provider: NAME,
+                rule: "call_without_reasoning",
+                message: messages.get(index).copied(),
+                path: format!("{pointer}/{index}"),
+                what: "found a call without a reasoning item of its own in a turn with reasoning, expected one with `reasoning_text` right before it".into(),
+            });
+        }
+        last = thought(item);
+    }
+    out
 }
 
 /// The reasoning key of a message, by its old or its new name, where it holds a string.

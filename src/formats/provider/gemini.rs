@@ -27,7 +27,7 @@ impl Provider for Gemini {
         "gemini"
     }
 
-    fn freeze(&self, root: &Value, run: &mut Trajectory) {
+    fn protect(&self, root: &Value, run: &mut Trajectory) {
         let (mut signed, mut beside) = (HashSet::new(), HashSet::new());
         for (at, content) in contents(root) {
             let parts = parts(content);

@@ -23,7 +23,7 @@ impl Provider for LangChainCore {
         NAME
     }
 
-    fn freeze(&self, root: &Value, run: &mut Trajectory) {
+    fn protect(&self, root: &Value, run: &mut Trajectory) {
         for piece in run.messages.iter_mut().flat_map(|m| &mut m.reasoning) {
             let bound =
                 |pointer: &str| holders(pointer).any(|at| root.pointer(at).is_some_and(signed));

@@ -23,7 +23,7 @@ impl Provider for LlamaFactoryLoader {
     }
 
     /// Text with placeholders that fill nothing stays, unless their going makes the numbers fit.
-    fn freeze(&self, root: &Value, run: &mut Trajectory) {
+    fn protect(&self, root: &Value, run: &mut Trajectory) {
         let Some((_, turns)) = turns(root) else {
             return;
         };

@@ -6,12 +6,14 @@ mod gemini;
 use std::collections::HashSet;
 mod chat;
 mod deepseek;
+mod empty;
 mod langchain;
 mod llama_factory;
 mod openai;
 mod qwen;
 mod qwen_agent;
 mod responses;
+mod signed;
 
 use serde_json::Value;
 
@@ -61,8 +63,14 @@ pub trait Provider: Send + Sync {
     /// Its name for `--provider`.
     fn name(&self) -> &'static str;
 
-    /// Marks the reasoning of `run` (read from `root`) that this provider does not let anyone edit.
-    fn freeze(&self, root: &Value, run: &mut Trajectory);
+    /// Marks the reasoning of `run` (read from `root`) that its own rules do not let anyone edit.
+    fn protect(&self, root: &Value, run: &mut Trajectory);
+
+    /// Marks all that nobody may edit in a history for this provider: what its rules name, and every text with a signature beside it.
+    fn freeze(&self, root: &Value, run: &mut Trajectory) {
+        self.protect(root, run);
+        signed::freeze(root, run);
+    }
 
     /// What its rules find in a history as it is written, in order. The path of what is missing may name a key that is not there.
     fn find(&self, root: &Value) -> Vec<Violation>;

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::chat::{ChatMessage, emptiness, messages, pairing};
+use super::chat::{ChatMessage, messages, pairing};
+use super::empty::emptiness;
 use super::{Provider, Violation};
 use crate::trajectory::Trajectory;
 
@@ -17,7 +18,7 @@ impl Provider for OpenAi {
     }
 
     /// Chat Completions take no reasoning, so none of it is protected. Signed copies are frozen where they are read.
-    fn freeze(&self, _: &Value, _: &mut Trajectory) {}
+    fn protect(&self, _: &Value, _: &mut Trajectory) {}
 
     fn find(&self, root: &Value) -> Vec<Violation> {
         let mut out = pairing(NAME, root);
@@ -34,7 +35,7 @@ impl Provider for OpenAi {
                         out.push(message.breaks(
                             NAME,
                             "picture_outside_user",
-                            &format!("/content/{at}"),
+                            format!("/content/{at}"),
                             what,
                         ));
                     }

@@ -30,7 +30,7 @@ impl Provider for Qwen {
     }
 
     /// Reasoning is free text. The template itself leaves old reasoning out.
-    fn freeze(&self, _: &Value, _: &mut Trajectory) {}
+    fn protect(&self, _: &Value, _: &mut Trajectory) {}
 
     fn find(&self, root: &Value) -> Vec<Violation> {
         let mut out = Vec::new();
@@ -44,7 +44,7 @@ impl Provider for Qwen {
                 {
                     let what = "found text that is not JSON, which the template writes into the call's JSON as it is; expected JSON";
                     let below = format!("/tool_calls/{at}/function/arguments");
-                    out.push(message.breaks(NAME, "arguments_not_json", &below, what));
+                    out.push(message.breaks(NAME, "arguments_not_json", below, what));
                 }
             }
         }
@@ -59,19 +59,19 @@ fn tokens(message: &ChatMessage<'_>, out: &mut Vec<Violation>) {
         .value
         .get("reasoning_content")
         .and_then(Value::as_str);
-    let reasoning = reasoning.map(|text| (Below::Borrowed("/reasoning_content"), text));
+    let reasoning = reasoning.map(|text| (Below::Reasoning, text));
     for (below, text) in message.texts().chain(reasoning) {
         if let Some(token) = PICTURE_TOKENS.iter().find(|token| text.contains(**token)) {
             let what = format!(
                 "found `{token}` in a text, where it counts as a picture; expected as many picture tokens as pictures"
             );
-            out.push(message.breaks(NAME, "picture_token_in_text", &below, what));
+            out.push(message.breaks(NAME, "picture_token_in_text", below, what));
         }
         if let Some(token) = MESSAGE_TOKENS.iter().find(|token| text.contains(**token)) {
             let what = format!(
                 "found `{token}` in a text, where it ends or begins a message; expected text without it"
             );
-            out.push(message.breaks(NAME, "message_token_in_text", &below, what));
+            out.push(message.breaks(NAME, "message_token_in_text", below, what));
         }
     }
 }
@@ -102,12 +102,7 @@ fn shown(message: &ChatMessage<'_>, out: &mut Vec<Violation>) {
                     "found a picture in a message of role `{}`, which the template leaves out; expected it in a user or tool message",
                     message.role
                 );
-                out.push(message.breaks(
-                    NAME,
-                    "picture_not_shown",
-                    &format!("/content/{at}"),
-                    what,
-                ));
+                out.push(message.breaks(NAME, "picture_not_shown", format!("/content/{at}"), what));
             }
         }
     }
@@ -124,7 +119,7 @@ fn shown(message: &ChatMessage<'_>, out: &mut Vec<Violation>) {
             let lost = text.split("</think>").nth(1).unwrap_or_default().trim();
             if !lost.is_empty() {
                 let what = "found `</think>` more than once; the template leaves out what stands between, expected one";
-                out.push(message.breaks(NAME, "answer_before_think_tag", &below, what));
+                out.push(message.breaks(NAME, "answer_before_think_tag", below, what));
             }
         }
     }

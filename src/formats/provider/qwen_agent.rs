@@ -18,7 +18,7 @@ impl Provider for QwenAgentLibrary {
     }
 
     /// Reasoning is free text; the format itself keeps a message from becoming empty.
-    fn freeze(&self, _: &Value, _: &mut Trajectory) {}
+    fn protect(&self, _: &Value, _: &mut Trajectory) {}
 
     fn find(&self, root: &Value) -> Vec<Violation> {
         let Some((pointer, messages)) = list(root) else {

@@ -25,7 +25,7 @@ impl Provider for Responses {
         NAME
     }
 
-    fn freeze(&self, root: &Value, run: &mut Trajectory) {
+    fn protect(&self, root: &Value, run: &mut Trajectory) {
         let pieces = run.messages.iter_mut().flat_map(|m| &mut m.reasoning);
         for piece in pieces.filter(|p| p.frozen.is_none()) {
             let own = |pointer: &str| {
