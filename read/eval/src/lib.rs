@@ -4,5 +4,25 @@
 
 pub mod case;
 pub mod language;
+pub mod measure;
 pub mod seeds;
 pub mod sets;
+pub mod statistics;
+pub mod table;
+
+/// The error of this crate.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file of a case could not be written or read.
+    #[error("case files: {0}")]
+    Io(#[from] std::io::Error),
+    /// The reader refused.
+    #[error(transparent)]
+    Read(#[from] spare_read::Error),
+    /// Results that cannot be written as JSON.
+    #[error("results: {0}")]
+    Json(#[from] serde_json::Error),
+    /// Words on the command line that make no sense.
+    #[error("{0}")]
+    Usage(String),
+}

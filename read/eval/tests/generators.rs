@@ -1,4 +1,5 @@
 //! The generated sets say what they claim to say.
+#![allow(clippy::unwrap_used)]
 
 use spare_read_eval::case::{Case, Gold, Set};
 use spare_read_eval::sets::{self, GENERATED};
