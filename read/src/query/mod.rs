@@ -193,6 +193,11 @@ impl Query {
         mask
     }
 
+    /// Whether a bare number is looked for.
+    pub fn has_number(&self) -> bool {
+        self.terms.iter().any(|term| matches!(&term.form, Form::Literal(text) if text.chars().all(|letter| letter.is_numeric() || matches!(letter, '.' | ','))))
+    }
+
     /// The words of a set of terms.
     pub fn words(&self, mask: Mask) -> Vec<String> {
         self.terms
@@ -281,19 +286,22 @@ fn stands(form: &Form, text: &str, start: usize, end: usize) -> bool {
                 }
                 _ => true,
             };
-            let decimal = |mut letters: [Option<char>; 2], digit: Option<char>| {
-                let [point, number] = &mut letters;
-                matches!(point, Some('.' | ','))
-                    && number.is_some_and(char::is_numeric)
-                    && digit.is_some_and(char::is_numeric)
+            // A number is not a part of a longer one: neither 3.2 of 3.2.1 nor 12 of 12,500.
+            let number = found
+                .chars()
+                .all(|letter| letter.is_numeric() || matches!(letter, '.' | ','));
+            let decimal = |point: Option<char>, next: Option<char>, inner: Option<char>| {
+                inner.is_some_and(char::is_numeric)
+                    && next.is_some_and(char::is_numeric)
+                    && (point == Some('.') || (number && point == Some(',')))
             };
             let (mut back, mut forth) = (before.chars().rev(), after.chars());
             let (previous, next) = ([back.next(), back.next()], [forth.next(), forth.next()]);
             let (first, last) = (found.chars().next(), found.chars().next_back());
             edge(first, previous[0])
                 && edge(last, next[0])
-                && !decimal(previous, first)
-                && !decimal(next, last)
+                && !decimal(previous[0], previous[1], first)
+                && !decimal(next[0], next[1], last)
         }
     }
 }

@@ -103,6 +103,7 @@ impl Default for Registry {
             readers: Vec::new(),
         };
         registry.register(Box::new(text::Text));
+        registry.register(Box::new(table::Table));
 
         registry
     }
