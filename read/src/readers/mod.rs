@@ -4,6 +4,7 @@ mod kind;
 mod sentences;
 mod table;
 mod text;
+mod tree;
 
 use std::collections::BTreeSet;
 
@@ -104,6 +105,7 @@ impl Default for Registry {
         };
         registry.register(Box::new(text::Text));
         registry.register(Box::new(table::Table));
+        registry.register(Box::new(tree::Tree));
 
         registry
     }
