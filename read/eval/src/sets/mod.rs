@@ -14,7 +14,7 @@ mod tree;
 mod tree_formats;
 
 pub use absent::absent_fact;
-pub use bundle::bundle_audit;
+pub use bundle::{bundle_audit, bundle_named};
 pub use code::source_code;
 pub use document::needle_document;
 pub use hostile::{HostileFile, hostile_files};
