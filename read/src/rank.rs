@@ -122,14 +122,31 @@ pub fn rank<'a>(
             && covered(found) & expected == expected
             && sum(weights, expected) >= 0.4 * sum(weights, wanted)
     };
+    // Terms that occur around units only: what a line is, not what it says.
+    let roles = sink
+        .frequency
+        .iter()
+        .enumerate()
+        .filter(|(_, count)| **count == 0)
+        .fold(0, |mask, (at, _)| mask | (1 << at));
+    let lacks_little = |found: &Found| {
+        let missing = expected & !covered(found);
+        missing & (keys | roles) == 0
+            && sum(weights, missing) <= WEAK_SHARE * sum(weights, expected)
+    };
     let full: Vec<(f32, &Found)> = scored
         .iter()
         .filter(|(_, found)| is_full(found))
         .copied()
         .collect();
     if let Some((best, first)) = full.first().copied() {
+        // Statements that lack an ordinary word or two belong beside the full ones: they may disagree.
+        let near = scored
+            .iter()
+            .filter(|(_, found)| !is_full(found) && lacks_little(found));
         let found: Vec<&Found> = full
             .iter()
+            .chain(near)
             .filter(|(score, _)| *score >= NEAR_BEST * best)
             .map(|(_, found)| *found)
             .collect();

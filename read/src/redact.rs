@@ -39,6 +39,9 @@ static SECRETS: LazyLock<Vec<(&str, Regex)>> = LazyLock::new(|| {
         .collect()
 });
 
+static ENCODED: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"[0-9A-Za-z+/]{40,}={0,2}").ok());
+
 /// `text` without secrets, and how many were taken out.
 ///
 /// ```
@@ -68,7 +71,44 @@ pub fn redact(text: &str) -> (String, usize) {
             text = out;
         }
     }
-    (text, count)
+    let (text, more) = redact_material(text);
+    (text, count + more)
+}
+
+/// Takes out what can only be encoded binary data, such as a line of a key whose first line is not shown.
+fn redact_material(text: String) -> (String, usize) {
+    let is_encoded = |run: &str| {
+        let count = |is: fn(&char) -> bool| run.chars().filter(|letter| is(letter)).count();
+        let longest_word = run
+            .split(|letter: char| !letter.is_ascii_lowercase())
+            .map(str::len)
+            .max()
+            .unwrap_or(0);
+        let slashes = count(|letter| *letter == '/');
+        count(char::is_ascii_uppercase) >= 6
+            && count(char::is_ascii_lowercase) >= 6
+            && count(char::is_ascii_digit) >= 3
+            && longest_word <= 7
+            && slashes * 12 <= run.len()
+    };
+    let mut out = String::new();
+    let mut last = 0;
+    let mut count = 0;
+    for run in ENCODED
+        .iter()
+        .flat_map(|pattern| pattern.find_iter(&text))
+        .filter(|run| is_encoded(run.as_str()))
+    {
+        out.push_str(text.get(last..run.start()).unwrap_or_default());
+        out.push_str("[redacted encoded data]");
+        last = run.end();
+        count += 1;
+    }
+    if count == 0 {
+        return (text, 0);
+    }
+    out.push_str(text.get(last..).unwrap_or_default());
+    (out, count)
 }
 
 /// Whether a file of this name is never read: environment files, keys, stores of credentials.

@@ -1,5 +1,7 @@
 //! Readers: each says what it can read, outlines it for the preview, and scans it for a query.
 
+#[cfg(feature = "code")]
+mod code;
 mod kind;
 mod sentences;
 mod table;
@@ -106,6 +108,8 @@ impl Default for Registry {
         registry.register(Box::new(text::Text));
         registry.register(Box::new(table::Table));
         registry.register(Box::new(tree::Tree));
+        #[cfg(feature = "code")]
+        registry.register(Box::new(code::Code));
 
         registry
     }

@@ -326,10 +326,9 @@ impl State {
         let pieces = sentences(body);
         let mut before: (Mask, Option<usize>) = (0, None);
         for (at, sentence) in pieces.iter().enumerate() {
-            let inside = || {
-                hits.iter()
-                    .filter(|hit| (sentence.clone()).contains(&(hit.start - start)))
-            };
+            let first = hits.partition_point(|hit| hit.start < start + sentence.start);
+            let last = hits.partition_point(|hit| hit.start < start + sentence.end);
+            let inside = || hits.get(first..last).unwrap_or_default().iter();
             let own = inside().fold(0, |mask, hit| mask | (1 << hit.term));
             let words = body.get(sentence.clone()).unwrap_or_default();
             let back = at > 0 && points_back(words);

@@ -298,7 +298,8 @@ fn each_row(
             }
             let length = match memchr::memchr2(b'\n', b'"', rest) {
                 Some(feed) if !quoting || rest.get(feed) == Some(&b'\n') => {
-                    memchr::memchr(b'\n', rest.get(feed..).unwrap_or_default()).map(|more| feed + more + 1)
+                    memchr::memchr(b'\n', rest.get(feed..).unwrap_or_default())
+                        .map(|more| feed + more + 1)
                 }
                 None if !quoting => at_end.then_some(rest.len()),
                 _ => record_length(&mut reader, rest, at_end, limits.record_bytes),

@@ -52,8 +52,18 @@ pub(super) fn parse(text: &str, depth: usize) -> Result<Node, Fault> {
 }
 
 fn fault(text: &str, start: usize, error: &serde_json::Error) -> Fault {
-    let before: usize = text.get(start..).unwrap_or_default().split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
-    Fault { place: start + before + error.column().saturating_sub(1), found: error.to_string(), expected: "one JSON value" }
+    let before: usize = text
+        .get(start..)
+        .unwrap_or_default()
+        .split_inclusive('\n')
+        .take(error.line().saturating_sub(1))
+        .map(str::len)
+        .sum();
+    Fault {
+        place: start + before + error.column().saturating_sub(1),
+        found: error.to_string(),
+        expected: "one JSON value",
+    }
 }
 
 fn place(text: &str, part: &str) -> Range<usize> {
@@ -63,11 +73,27 @@ fn place(text: &str, part: &str) -> Range<usize> {
 
 fn node(text: &str, raw: &str, depth: usize) -> Result<Node, Fault> {
     let place = place(text, raw);
-    let level = if raw.starts_with(['{', '[']) && depth > 0 { serde_json::from_str(raw).map_err(|error| fault(text, place.start, &error))? } else { Level::Scalar };
+    let level = if raw.starts_with(['{', '[']) && depth > 0 {
+        serde_json::from_str(raw).map_err(|error| fault(text, place.start, &error))?
+    } else {
+        Level::Scalar
+    };
     let value = match level {
-        Level::Scalar => Value::Scalar(serde_json::from_str::<String>(raw).unwrap_or_else(|_| super::shortened(raw, 4_000))),
-        Level::Array(items) => Value::Array(items.into_iter().map(|item| node(text, item.get(), depth - 1)).collect::<Result<_, _>>()?),
-        Level::Object(entries) => Value::Object(entries.into_iter().map(|(name, item)| Ok((name, node(text, item.get(), depth - 1)?))).collect::<Result<_, Fault>>()?),
+        Level::Scalar => Value::Scalar(
+            serde_json::from_str::<String>(raw).unwrap_or_else(|_| super::shortened(raw, 4_000)),
+        ),
+        Level::Array(items) => Value::Array(
+            items
+                .into_iter()
+                .map(|item| node(text, item.get(), depth - 1))
+                .collect::<Result<_, _>>()?,
+        ),
+        Level::Object(entries) => Value::Object(
+            entries
+                .into_iter()
+                .map(|(name, item)| Ok((name, node(text, item.get(), depth - 1)?)))
+                .collect::<Result<_, Fault>>()?,
+        ),
     };
     Ok(Node { place, value })
 }
@@ -81,7 +107,9 @@ mod tests {
     fn values_know_their_bytes_and_deep_ones_are_text() {
         let text = " {\"a\": [1, \"b\\n\"], \"a\": {}}";
         let root = parse(text, 8).ok().unwrap();
-        let Value::Object(entries) = &root.value else { return };
+        let Value::Object(entries) = &root.value else {
+            return;
+        };
         assert_eq!(entries.len(), 2);
         assert_eq!(&text[entries[0].1.place.clone()], "[1, \"b\\n\"]");
         assert!(parse(&"[".repeat(100_000), 8).is_err());

@@ -50,18 +50,31 @@ pub struct Tree;
 
 impl Reader for Tree {
     fn capability(&self) -> Capability {
-        Capability { name: "tree", kinds: [Kind::Json, Kind::Jsonl, Kind::Yaml, Kind::Xml].into(), actions: ALL, specificity: 5, cost: 20.0 }
+        Capability {
+            name: "tree",
+            kinds: [Kind::Json, Kind::Jsonl, Kind::Yaml, Kind::Xml].into(),
+            actions: ALL,
+            specificity: 5,
+            cost: 20.0,
+        }
     }
 
     fn outline(&self, object: &Object, sniffed: &Sniffed, limits: &Limits) -> Result<Outline> {
-        let mut outline = Outline { unit: "values", ..Outline::default() };
+        let mut outline = Outline {
+            unit: "values",
+            ..Outline::default()
+        };
         if sniffed.kind == Kind::Jsonl {
             outline.unit = "lines";
             each_block(object, sniffed.charset, limits, |_, bytes| {
                 outline.units += memchr::memchr_iter(b'\n', bytes).count() as u64;
                 Ok(true)
             })?;
-            let first = sniffed.sample.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+            let first = sniffed
+                .sample
+                .lines()
+                .find(|line| !line.trim().is_empty())
+                .unwrap_or_default();
             if let Ok(node) = json::parse(first, limits.depth) {
                 outline_node(&node, "", 0, &mut outline);
             }
@@ -69,7 +82,9 @@ impl Reader for Tree {
             return Ok(outline);
         }
         let bytes = object.read_all(limits.held_bytes)?;
-        let decoded = sniffed.charset.decode(bytes.get(sniffed.charset.mark..).unwrap_or_default());
+        let decoded = sniffed
+            .charset
+            .decode(bytes.get(sniffed.charset.mark..).unwrap_or_default());
         let roots = parse(object, sniffed.kind, &decoded, limits)?;
         for root in &roots {
             outline.units += count(root);
@@ -78,15 +93,35 @@ impl Reader for Tree {
         Ok(outline)
     }
 
-    fn scan(&self, object: &Object, sniffed: &Sniffed, limits: &Limits, sink: &mut Collector<'_>) -> Result<()> {
+    fn scan(
+        &self,
+        object: &Object,
+        sniffed: &Sniffed,
+        limits: &Limits,
+        sink: &mut Collector<'_>,
+    ) -> Result<()> {
         if sniffed.kind != Kind::Jsonl {
             let bytes = object.read_all(limits.held_bytes)?;
-            let decoded = sniffed.charset.decode(bytes.get(sniffed.charset.mark..).unwrap_or_default());
+            let decoded = sniffed
+                .charset
+                .decode(bytes.get(sniffed.charset.mark..).unwrap_or_default());
             let roots = parse(object, sniffed.kind, &decoded, limits)?;
             sink.scanned += bytes.len() as u64;
-            let place = walk::Place { decoded: &decoded, offset: sniffed.charset.mark as u64, line: 1, prefix: String::new() };
+            let place = walk::Place {
+                decoded: &decoded,
+                offset: sniffed.charset.mark as u64,
+                line: 1,
+                prefix: String::new(),
+            };
             for (at, root) in roots.iter().enumerate() {
-                let place = walk::Place { prefix: if roots.len() > 1 { format!("document {} ", at + 1) } else { String::new() }, ..place.clone() };
+                let place = walk::Place {
+                    prefix: if roots.len() > 1 {
+                        format!("document {} ", at + 1)
+                    } else {
+                        String::new()
+                    },
+                    ..place.clone()
+                };
                 walk::root(root, &place, false, sink);
             }
             return Ok(());
@@ -102,7 +137,17 @@ impl Reader for Tree {
                         (0, _) => sink.count_empty(1),
                         (_, Ok(mut node)) => {
                             node.shift(start);
-                            walk::root(&node, &walk::Place { decoded: &decoded, offset, line, prefix: format!("line {line} ") }, true, sink);
+                            walk::root(
+                                &node,
+                                &walk::Place {
+                                    decoded: &decoded,
+                                    offset,
+                                    line,
+                                    prefix: format!("line {line} "),
+                                },
+                                true,
+                                sink,
+                            );
                         }
                         (_, Err(_)) => broken += 1,
                     }
@@ -114,10 +159,14 @@ impl Reader for Tree {
             Ok(!sink.is_late())
         })?;
         if broken > 0 {
-            sink.skipped.push((object.path.clone(), format!("{broken} matching lines that are no JSON")));
+            sink.skipped.push((
+                object.path.clone(),
+                format!("{broken} matching lines that are no JSON"),
+            ));
         }
         if sink.is_late() {
-            sink.skipped.push((object.path.clone(), "time limit".into()));
+            sink.skipped
+                .push((object.path.clone(), "time limit".into()));
         }
         Ok(())
     }
@@ -141,9 +190,18 @@ fn parse(object: &Object, kind: Kind, decoded: &Decoded<'_>, limits: &Limits) ->
         _ => json::parse(&decoded.text, limits.depth).map(|node| vec![node]),
     };
     parsed.map_err(|fault| {
-        let before = decoded.text.as_bytes().get(..fault.place.min(decoded.text.len())).unwrap_or_default();
+        let before = decoded
+            .text
+            .as_bytes()
+            .get(..fault.place.min(decoded.text.len()))
+            .unwrap_or_default();
         let line = memchr::memchr_iter(b'\n', before).count() as u64 + 1;
-        Error::Malformed { path: object.path.clone().into(), line, found: shortened(&fault.found, 120), expected: fault.expected }
+        Error::Malformed {
+            path: object.path.clone().into(),
+            line,
+            found: shortened(&fault.found, 120),
+            expected: fault.expected,
+        }
     })
 }
 
@@ -160,18 +218,39 @@ fn outline_node(node: &Node, pointer: &str, depth: usize, outline: &mut Outline)
     match &node.value {
         Value::Scalar(_) => {}
         Value::Array(items) => {
-            outline.parts.push(format!("{}: {} items", if pointer.is_empty() { "/" } else { pointer }, items.len()));
+            outline.parts.push(format!(
+                "{}: {} items",
+                if pointer.is_empty() { "/" } else { pointer },
+                items.len()
+            ));
             if let Some(first) = items.first().filter(|_| depth < 3) {
                 outline_node(first, &format!("{pointer}/0"), depth + 1, outline);
             }
         }
         Value::Object(entries) => {
-            let names: Vec<&str> = entries.iter().take(16).map(|(name, _)| name.as_str()).collect();
-            let more = if entries.len() > 16 { format!(" and {} more", entries.len() - 16) } else { String::new() };
-            outline.parts.push(format!("{}: {}{more}", if pointer.is_empty() { "/" } else { pointer }, names.join(", ")));
+            let names: Vec<&str> = entries
+                .iter()
+                .take(16)
+                .map(|(name, _)| name.as_str())
+                .collect();
+            let more = if entries.len() > 16 {
+                format!(" and {} more", entries.len() - 16)
+            } else {
+                String::new()
+            };
+            outline.parts.push(format!(
+                "{}: {}{more}",
+                if pointer.is_empty() { "/" } else { pointer },
+                names.join(", ")
+            ));
             if depth < 3 {
                 for (name, node) in entries.iter().take(8) {
-                    outline_node(node, &format!("{pointer}/{}", escaped(name)), depth + 1, outline);
+                    outline_node(
+                        node,
+                        &format!("{pointer}/{}", escaped(name)),
+                        depth + 1,
+                        outline,
+                    );
                 }
             }
         }

@@ -16,30 +16,88 @@ struct Open {
 /// Parses all documents of a text; more than `depth` levels are refused.
 pub(super) fn parse(text: &str, depth: usize) -> Result<Vec<Node>, Fault> {
     // Marks count characters.
-    let places: Vec<usize> = if text.is_ascii() { Vec::new() } else { text.char_indices().map(|(at, _)| at).chain([text.len()]).collect() };
-    let byte = |index: usize| if places.is_empty() { index.min(text.len()) } else { places.get(index).copied().unwrap_or(text.len()) };
+    let places: Vec<usize> = if text.is_ascii() {
+        Vec::new()
+    } else {
+        text.char_indices()
+            .map(|(at, _)| at)
+            .chain([text.len()])
+            .collect()
+    };
+    let byte = |index: usize| {
+        if places.is_empty() {
+            index.min(text.len())
+        } else {
+            places.get(index).copied().unwrap_or(text.len())
+        }
+    };
     let mut stack: Vec<Open> = Vec::new();
     let mut roots = Vec::new();
     for event in Parser::new_from_str(text) {
-        let (event, span): (Event<'_>, Span) = event.map_err(|error| Fault { place: byte(error.marker().index()), found: error.info().to_owned(), expected: "YAML" })?;
+        let (event, span): (Event<'_>, Span) = event.map_err(|error| Fault {
+            place: byte(error.marker().index()),
+            found: error.info().to_owned(),
+            expected: "YAML",
+        })?;
         let (start, end) = (byte(span.start.index()), byte(span.end.index()));
-        let opened = |mapping| Open { start, mapping, key: None, items: Vec::new(), entries: Vec::new() };
+        let opened = |mapping| Open {
+            start,
+            mapping,
+            key: None,
+            items: Vec::new(),
+            entries: Vec::new(),
+        };
         match event {
             Event::MappingStart(..) | Event::SequenceStart(..) => {
                 if stack.len() >= depth {
-                    return Err(Fault { place: start, found: format!("more than {depth} levels"), expected: "a flatter tree" });
+                    return Err(Fault {
+                        place: start,
+                        found: format!("more than {depth} levels"),
+                        expected: "a flatter tree",
+                    });
                 }
                 stack.push(opened(matches!(event, Event::MappingStart(..))));
             }
             Event::MappingEnd | Event::SequenceEnd => {
                 if let Some(open) = stack.pop() {
-                    let last = open.items.last().map(|node| node.place.end).into_iter().chain(open.entries.last().map(|(_, node)| node.place.end)).max();
-                    let value = if open.mapping { Value::Object(open.entries) } else { Value::Array(open.items) };
-                    put(&mut stack, &mut roots, Node { place: open.start..last.unwrap_or(end).max(open.start), value });
+                    let last = open
+                        .items
+                        .last()
+                        .map(|node| node.place.end)
+                        .into_iter()
+                        .chain(open.entries.last().map(|(_, node)| node.place.end))
+                        .max();
+                    let value = if open.mapping {
+                        Value::Object(open.entries)
+                    } else {
+                        Value::Array(open.items)
+                    };
+                    put(
+                        &mut stack,
+                        &mut roots,
+                        Node {
+                            place: open.start..last.unwrap_or(end).max(open.start),
+                            value,
+                        },
+                    );
                 }
             }
-            Event::Scalar(value, ..) => put(&mut stack, &mut roots, Node { place: start..end.max(start), value: Value::Scalar(value.into_owned()) }),
-            Event::Alias(id) => put(&mut stack, &mut roots, Node { place: start..end.max(start), value: Value::Scalar(format!("*{id}")) }),
+            Event::Scalar(value, ..) => put(
+                &mut stack,
+                &mut roots,
+                Node {
+                    place: start..end.max(start),
+                    value: Value::Scalar(value.into_owned()),
+                },
+            ),
+            Event::Alias(id) => put(
+                &mut stack,
+                &mut roots,
+                Node {
+                    place: start..end.max(start),
+                    value: Value::Scalar(format!("*{id}")),
+                },
+            ),
             _ => {}
         }
     }
