@@ -2,11 +2,14 @@
 //!
 //! Weights are fitted on [`seeds::DEV`] and numbers are reported on [`seeds::TEST`].
 
+pub mod baselines;
 pub mod case;
+pub mod fit;
 pub mod language;
 pub mod measure;
 pub mod seeds;
 pub mod sets;
+pub mod simulate;
 pub mod statistics;
 pub mod table;
 
