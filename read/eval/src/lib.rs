@@ -4,6 +4,7 @@
 
 pub mod baselines;
 pub mod case;
+pub mod documents;
 pub mod fit;
 pub mod language;
 pub mod measure;

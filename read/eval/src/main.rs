@@ -6,7 +6,7 @@ use spare_read::{Gate, ReadRequest, Root, Session, Status};
 use spare_read_eval::case::Set;
 use spare_read_eval::sets::{self, GENERATED};
 use spare_read_eval::simulate::{POLICIES, Policy, Task};
-use spare_read_eval::{Error, fit, measure, seeds, table};
+use spare_read_eval::{Error, documents as crates, fit, measure, seeds, table};
 
 fn main() -> std::process::ExitCode {
     match run(std::env::args().skip(1).collect()) {
@@ -38,7 +38,8 @@ fn run(words: Vec<String>) -> Result<(), Error> {
         Some("fit") => fit(&options),
         Some("agent") => agent(&options),
         Some("large") => large(&options),
-        _ => Err(Error::Usage("expected `table [--split dev|test] [--budget TOKENS] [--set NAME] [--log FILE] [--parts]`, `agent [--split dev|test] [--fixed TOKENS] [--log FILE]`, `fit [--out FILE]` or `large [--rows N] [--seed N]`".into())),
+        Some("documents") => documents(&options),
+        _ => Err(Error::Usage("expected `table [--split dev|test] [--budget TOKENS] [--set NAME] [--log FILE] [--parts]`, `agent [--split dev|test] [--fixed TOKENS] [--log FILE]`, `fit [--out FILE]` `large [--rows N] [--seed N]` or `documents --sources FOLDER [--budget TOKENS]`".into())),
     }
 }
 
@@ -265,6 +266,36 @@ fn large(options: &Options) -> Result<(), Error> {
             .lines()
             .find(|line| line.starts_with("VmHWM"))
             .unwrap_or("peak memory unknown")
+    );
+    Ok(())
+}
+
+/// Recall on files of packages; `--sources` is where cargo unpacked them (`registry/src/INDEX` of its home).
+fn documents(options: &Options) -> Result<(), Error> {
+    let sources = options
+        .value("--sources")
+        .ok_or_else(|| Error::Usage("expected --sources FOLDER".into()))?;
+    let budget = number(options, "--budget", 1_200.0) as usize;
+    let (mut shown, mut asked) = (0, 0);
+    for document in crates::documents()? {
+        let Some((status, hit)) = crates::ask(&document, std::path::Path::new(sources), budget)?
+        else {
+            println!("{}/{}: not here", document.package, document.file);
+            continue;
+        };
+        asked += 1;
+        shown += usize::from(hit);
+        println!(
+            "{} {status:?}: {}/{}: {}",
+            if hit { "found " } else { "missed" },
+            document.package,
+            document.file,
+            document.question
+        );
+    }
+    println!(
+        "{shown} of {asked}: {} %",
+        spare_read_eval::statistics::rate(shown, asked)
     );
     Ok(())
 }

@@ -132,7 +132,7 @@ impl Query {
         let mut texts = Vec::new();
         let mut patterns = Vec::new();
         for (at, term) in terms.iter().enumerate() {
-            for text in spellings(&term.form) {
+            for text in spellings(term) {
                 texts.push(text);
                 patterns.push(at);
             }
@@ -229,7 +229,7 @@ impl Query {
 }
 
 /// The letters to search for; ASCII letters match in both cases anyway.
-fn spellings(form: &Form) -> Vec<String> {
+fn spellings(term: &Term) -> Vec<String> {
     let cased = |text: &str| {
         let mut all = vec![text.to_owned()];
         if !text.is_ascii() {
@@ -245,12 +245,17 @@ fn spellings(form: &Form) -> Vec<String> {
         }
         all
     };
-    match form {
+    match &term.form {
         Form::Word(text, _) | Form::Literal(text) | Form::Free(text) => cased(text),
-        Form::Joined(words) => ["", " ", "_", "-", "."]
-            .iter()
-            .flat_map(|joint| cased(&words.join(joint)))
-            .collect(),
+        Form::Joined(words) => {
+            let joined = ["", " ", "_", "-", "."]
+                .iter()
+                .map(|joint| words.join(joint));
+            joined
+                .chain([term.text.to_lowercase()])
+                .flat_map(|text| cased(&text))
+                .collect()
+        }
     }
 }
 
@@ -373,6 +378,10 @@ mod tests {
             ["loadManifest"]
         );
         assert_eq!(finds("loadManifest", "fn preload_manifests2(x)"), [""; 0]);
+        assert_eq!(
+            finds("TempDir::into_path", "`TempDir::into_path` is gone"),
+            ["TempDir::into_path"]
+        );
         assert_eq!(finds("ORD-17", "ORD-171 and XORD-17"), [""; 0]);
         assert_eq!(finds("3.2", "v3.2.1"), [""; 0]);
     }
