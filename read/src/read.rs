@@ -263,6 +263,11 @@ impl Session {
         }
         for (report, ranked) in pack.needs.iter_mut().zip(&ranked) {
             report.more = ranked.found.len().saturating_sub(report.spans.len());
+            let wanted = ranked.found.len().min(most(ranked));
+            if full && report.spans.len() < wanted && report.status == Status::Supported {
+                // Statements that the budget left out may say more, or otherwise.
+                report.status = Status::Weak;
+            }
             if report.spans.is_empty()
                 && matches!(report.status, Status::Supported | Status::Conflicting)
             {

@@ -156,8 +156,10 @@ fn agent(options: &Options) -> Result<(), Error> {
             .join(" | ")
     );
     println!("|---|---|{}", "---|".repeat(POLICIES.len()));
+    let mut equal = Vec::new();
     for set in GENERATED {
         let mut sums = [(0.0, 0_usize, 0_usize); POLICIES.len()];
+        let mut pairs = [(0.0, 0.0, 0_usize); POLICIES.len()];
         let mut tasks = 0;
         for seed in seeds.clone() {
             let Some(case) = sets::case(set, seed) else {
@@ -167,8 +169,10 @@ fn agent(options: &Options) -> Result<(), Error> {
             case.write(folder.path())?;
             let task = Task::new(&case, folder.path());
             tasks += 1;
+            let mut runs = Vec::with_capacity(POLICIES.len());
             for (policy, sum) in POLICIES.into_iter().zip(&mut sums) {
                 let run = task.run(policy, fixed, &gate, true)?;
+                runs.push((policy, run));
                 *sum = (
                     sum.0 + run.tokens,
                     sum.1 + run.requests,
@@ -182,8 +186,15 @@ fn agent(options: &Options) -> Result<(), Error> {
                     )?;
                 }
             }
+            let spare = runs.iter().find(|(policy, _)| *policy == Policy::Spare).map(|(_, run)| *run);
+            for ((_, run), pair) in runs.iter().zip(&mut pairs) {
+                if let Some(spare) = spare.filter(|spare| spare.answered && run.answered) {
+                    *pair = (pair.0 + spare.tokens, pair.1 + run.tokens, pair.2 + 1);
+                }
+            }
         }
         let name = serde_json::to_string(&set)?;
+        equal.push(format!("| {} | {} |", name.trim_matches('"'), pairs.map(|(spare, other, count)| if count == 0 { "-".into() } else { format!("{:.2} ({count})", spare / other) }).join(" | ")));
         println!(
             "| {} | {tasks} | {} |",
             name.trim_matches('"'),
@@ -195,6 +206,7 @@ fn agent(options: &Options) -> Result<(), Error> {
             .join(" | ")
         );
     }
+    println!("\ntokens of `spare` for one token of each policy, over the tasks that both answer (their number in brackets)\n\n{}", equal.join("\n"));
     for purpose_known in [true, false] {
         let costs = fit::costs(seeds.clone(), fixed, purpose_known)?;
         let native: Vec<fit::Costs> = costs.iter().filter(|case| case.native).cloned().collect();
@@ -208,7 +220,6 @@ fn agent(options: &Options) -> Result<(), Error> {
             native.len()
         );
     }
-    let _ = Policy::Spare;
     Ok(())
 }
 
