@@ -23,6 +23,10 @@ pub enum Error {
     /// A run that is not what it should be.
     #[error(transparent)]
     Format(#[from] FormatError),
+    /// An object that could not be read.
+    #[cfg(feature = "cli")]
+    #[error(transparent)]
+    Read(#[from] spare_read::Error),
     /// What failed, with the record it belongs to.
     #[error("{place}: {source}")]
     Record {

@@ -1,5 +1,5 @@
 //! The command line over the public API. Exit codes: 0 done, 1 a check found something, 2 an error; a closed pipe is not an error.
-//! Without the engine there is no model: `check` and `restore` remain.
+//! Without the engine there is no model: `check`, `restore` and `read` remain.
 
 mod check;
 mod compression;
@@ -23,6 +23,7 @@ mod options;
 mod output;
 #[cfg(feature = "engine")]
 mod prune;
+mod read;
 #[cfg(feature = "engine")]
 mod report;
 mod restore;
@@ -69,6 +70,8 @@ enum Verb {
     Check(check::Args),
     /// Bring the original back, byte for byte.
     Restore(restore::Args),
+    /// Preview a large file or folder, and read it in small, anchored pieces.
+    Read(read::Args),
     /// List the architectures that load and the checkpoints in the cache of the Hugging Face Hub.
     #[cfg(feature = "engine")]
     Models(models::Args),
@@ -105,6 +108,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Eval(args) => done(eval::run(&args)),
         Verb::Check(args) => check::run(&args),
         Verb::Restore(args) => done(restore::run(&args)),
+        Verb::Read(args) => read::run(&args),
         #[cfg(feature = "engine")]
         Verb::Models(args) => done(models::run(&args)),
         #[cfg(feature = "engine")]

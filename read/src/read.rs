@@ -1,0 +1,343 @@
+//! Algorithm 1 of the paper, one round: gate, router, scan, update, closure or fallback.
+
+use std::path::Path;
+use std::time::Instant;
+
+use crate::anchor::Anchor;
+use crate::collect::{Collector, Found};
+use crate::error::Result;
+use crate::evidence::{Coverage, EvidencePack, NeedReport, Next, Round, Span, Status};
+use crate::gate::{Decision, Mode};
+use crate::intent::{Action, Scope, Want};
+use crate::native::{native_ranges, whole};
+use crate::query::Query;
+use crate::rank::{Ranked, rank, weights};
+use crate::redact::redact;
+use crate::session::{Loaded, ReadRequest, Session};
+use crate::tokens::estimate_tokens;
+use crate::visible::make_visible;
+
+/// Tokens that a pack may need beyond its budget's spans.
+const RESERVE: usize = 60;
+
+impl Session {
+    /// Reads: the answer of the gate if it says native or inline, else one round of the protocol.
+    ///
+    /// # Errors
+    /// An intent that asks for nothing, a path that leads out or cannot be read.
+    pub fn read(&mut self, path: &Path, request: &ReadRequest) -> Result<EvidencePack> {
+        let loaded = self.load(path)?;
+        let gate = self.gate.decide(loaded.size, &request.intent);
+        request.intent.all_needs()?;
+        if !request.force && matches!(gate.mode, Mode::Native | Mode::InlineAll) {
+            return whole(self, &loaded, gate, request);
+        }
+        let query = Query::new(&request.intent)?;
+        let mut contents: Vec<(String, usize)> = Vec::new();
+        for (at, (object, sniffed)) in loaded.objects.iter().enumerate() {
+            contents.push((
+                if sniffed.is_ok() {
+                    object.content_id()?
+                } else {
+                    String::new()
+                },
+                at,
+            ));
+        }
+        let sink = self.scan(&loaded, &query, request, &contents);
+        Ok(self.answer(&loaded, &query, &sink, request, gate, &contents))
+    }
+
+    /// Scans all files, in the order of their content, so that names and places do not matter.
+    fn scan<'q>(
+        &self,
+        loaded: &Loaded,
+        query: &'q Query,
+        request: &ReadRequest,
+        contents: &[(String, usize)],
+    ) -> Collector<'q> {
+        let mut sink = Collector::new(query, Instant::now() + self.limits.time);
+        sink.skipped.extend(
+            loaded
+                .skipped
+                .iter()
+                .map(|(path, reason)| (path.clone(), (*reason).to_owned())),
+        );
+        let mut order: Vec<&(String, usize)> = contents.iter().collect();
+        order.sort();
+        let mut limits = self.limits.clone();
+        for (_, at) in order {
+            let Some((object, sniffed)) = loaded.objects.get(*at) else {
+                continue;
+            };
+            let sniffed = match sniffed {
+                Ok(sniffed) => sniffed,
+                Err(error) => {
+                    sink.skipped.push((object.path.clone(), error.to_string()));
+                    continue;
+                }
+            };
+            if object.bytes > limits.scanned_bytes || sink.is_late() {
+                sink.skipped.push((
+                    object.path.clone(),
+                    if sink.is_late() {
+                        "time limit".into()
+                    } else {
+                        "byte limit".into()
+                    },
+                ));
+                continue;
+            }
+            limits.scanned_bytes -= object.bytes;
+            sink.file = *at;
+            let Some(reader) = self
+                .registry
+                .route(sniffed.kind, request.action, &request.intent)
+            else {
+                sink.skipped
+                    .push((object.path.clone(), "no reader for this action".into()));
+                continue;
+            };
+            if let Err(error) = reader.scan(object, sniffed, &limits, &mut sink) {
+                let again = self
+                    .registry
+                    .fallback()
+                    .map(|text| text.scan(object, sniffed, &limits, &mut sink));
+                let reason = if matches!(again, Some(Ok(()))) {
+                    format!("read as text: {error}")
+                } else {
+                    error.to_string()
+                };
+                sink.skipped.push((object.path.clone(), reason));
+            }
+        }
+        sink
+    }
+
+    fn answer(
+        &mut self,
+        loaded: &Loaded,
+        query: &Query,
+        sink: &Collector<'_>,
+        request: &ReadRequest,
+        gate: Decision,
+        contents: &[(String, usize)],
+    ) -> EvidencePack {
+        let content_of = |file: usize| {
+            contents
+                .iter()
+                .find(|(_, at)| *at == file)
+                .map(|(content, _)| content.as_str())
+                .unwrap_or_default()
+        };
+        let coverage = Coverage {
+            bytes: loaded.objects.iter().map(|(object, _)| object.bytes).sum(),
+            searched: sink.scanned,
+            units: sink.units,
+            returned: 0,
+            skipped: sink
+                .skipped
+                .iter()
+                .take(12)
+                .map(|(path, reason)| (make_visible(path), make_visible(reason)))
+                .collect(),
+        };
+        let complete = Coverage {
+            skipped: sink.skipped.clone(),
+            ..Coverage::default()
+        }
+        .is_complete();
+        let weights = weights(sink);
+        let found = sink.found();
+        let seen = |found: &Found| {
+            self.state
+                .is_inspected(content_of(found.piece.file), &found.piece.bytes)
+        };
+        let admits: Box<dyn Fn(&Found) -> bool> = match (request.action, request.intent.scope) {
+            (Action::Refine, Scope::New) | (_, Scope::Expand) => Box::new(|found| !seen(found)),
+            (_, Scope::Narrow) => Box::new(|found| seen(found)),
+            _ => Box::new(|_| true),
+        };
+        let ranked: Vec<Ranked<'_>> = query
+            .needs
+            .iter()
+            .map(|need| rank(sink, &found, &weights, need, complete, &*admits))
+            .collect();
+        drop(admits);
+        let most = |ranked: &Ranked<'_>| match (request.action, request.intent.want, ranked.status)
+        {
+            (_, _, Status::Absent | Status::NotSearched) => 3,
+            (Action::Scout, ..) => 3,
+            (_, Want::List | Want::Table | Want::Count, _) => 40,
+            (_, _, Status::Weak) if ranked.unmatched.count_ones() > 0 => 6,
+            _ => 10,
+        };
+        let mut pack = EvidencePack {
+            action: request.action,
+            gate,
+            needs: query
+                .needs
+                .iter()
+                .zip(&ranked)
+                .map(|(need, ranked)| NeedReport {
+                    id: need.id.clone(),
+                    status: ranked.status,
+                    spans: Vec::new(),
+                    unmatched: query.words(ranked.unmatched),
+                    values: ranked.values.clone(),
+                    more: 0,
+                })
+                .collect(),
+            spans: Vec::new(),
+            content: Vec::new(),
+            coverage,
+            round: Round {
+                n: self.state.rounds + 1,
+                of: self.round_limit,
+                new_spans: 0,
+                gain: 0,
+            },
+            next: Next::Closed,
+            native: Vec::new(),
+            redacted: 0,
+        };
+        let mut used = estimate_tokens(&pack.to_json()) + RESERVE;
+        let deepest = ranked
+            .iter()
+            .map(|ranked| ranked.found.len().min(most(ranked)))
+            .max()
+            .unwrap_or(0);
+        let mut full = false;
+        for depth in 0..deepest {
+            for (report, ranked) in pack.needs.iter_mut().zip(&ranked) {
+                let Some(found) = ranked
+                    .found
+                    .get(depth)
+                    .filter(|_| depth < most(ranked) && !full)
+                else {
+                    continue;
+                };
+                let anchor = Anchor {
+                    path: loaded
+                        .objects
+                        .get(found.piece.file)
+                        .map(|(object, _)| object.path.clone())
+                        .unwrap_or_default(),
+                    lines: found.piece.lines,
+                    bytes: found.piece.bytes.clone(),
+                    content: content_of(found.piece.file).to_owned(),
+                    at: found.piece.at.clone(),
+                };
+                let holds = |span: &Span| {
+                    span.anchor.content == anchor.content
+                        && span.anchor.path == anchor.path
+                        && span.anchor.at == anchor.at
+                        && span.anchor.bytes.start <= anchor.bytes.start
+                        && anchor.bytes.end <= span.anchor.bytes.end
+                };
+                if let Some(at) = pack.spans.iter().position(holds) {
+                    if !report.spans.contains(&at) {
+                        report.spans.push(at);
+                    }
+                    continue;
+                }
+                let ((text, in_text), (context, in_context)) = (
+                    redact(&make_visible(&found.piece.text)),
+                    redact(&make_visible(&found.piece.context)),
+                );
+                let span = Span {
+                    anchor,
+                    context,
+                    text,
+                };
+                let cost = estimate_tokens(&serde_json::to_string(&span).unwrap_or_default()) + 3;
+                if used + cost > request.budget_tokens && !pack.spans.is_empty() {
+                    full = true;
+                    continue;
+                }
+                used += cost;
+                pack.redacted += in_text + in_context;
+                report.spans.push(pack.spans.len());
+                pack.spans.push(span);
+            }
+        }
+        for (report, ranked) in pack.needs.iter_mut().zip(&ranked) {
+            report.more = ranked.found.len().saturating_sub(report.spans.len());
+            let wanted = ranked.found.len().min(most(ranked));
+            if full && report.spans.len() < wanted && report.status == Status::Supported {
+                // Statements that the budget left out may say more, or otherwise.
+                report.status = Status::Weak;
+            }
+            if report.spans.is_empty()
+                && matches!(report.status, Status::Supported | Status::Conflicting)
+            {
+                // What does not fit is not evidence.
+                report.status = Status::NotSearched;
+            }
+        }
+        self.update(&mut pack, query, loaded, contents);
+        pack
+    }
+
+    /// Takes the round into the state and says what may follow.
+    fn update(
+        &mut self,
+        pack: &mut EvidencePack,
+        query: &Query,
+        loaded: &Loaded,
+        contents: &[(String, usize)],
+    ) {
+        let fresh = pack
+            .spans
+            .iter()
+            .filter(|span| {
+                !self
+                    .state
+                    .is_inspected(&span.anchor.content, &span.anchor.bytes)
+            })
+            .count();
+        for span in &pack.spans {
+            self.state.inspect(&span.anchor);
+        }
+        let settled = |status: Status| matches!(status, Status::Supported | Status::Absent);
+        let mut gain = 0;
+        for (need, report) in query.needs.iter().zip(&pack.needs) {
+            let before = self
+                .state
+                .needs
+                .insert(need.question.clone(), report.status);
+            gain += usize::from(settled(report.status) && !before.is_some_and(settled));
+        }
+        for (content, at) in contents {
+            let bytes = loaded
+                .objects
+                .get(*at)
+                .map_or(0, |(object, _)| object.bytes);
+            self.state.searched.insert(content.clone(), bytes);
+        }
+        let stalled = self.state.end_round(gain, fresh, pack.spans.len());
+        pack.round.new_spans = fresh;
+        pack.round.gain = gain;
+        pack.coverage.returned = self.state.returned();
+        let open = pack.needs.iter().any(|report| !settled(report.status));
+        pack.next = if !open {
+            Next::Closed
+        } else if stalled
+            || self.state.rounds >= self.round_limit
+            || loaded.size.unreadable == loaded.size.files
+        {
+            Next::Native
+        } else if pack
+            .needs
+            .iter()
+            .any(|report| report.status == Status::Conflicting)
+        {
+            Next::Compare
+        } else {
+            Next::Refine
+        };
+        if pack.next == Next::Native {
+            pack.native = native_ranges(&self.state, pack, loaded, contents);
+        }
+    }
+}
