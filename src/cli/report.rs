@@ -62,6 +62,10 @@ pub(crate) struct Totals {
     later: usize,
     notes: Vec<(String, usize)>,
     lost: usize,
+    /// Tokens that went through the model.
+    pushed: u64,
+    /// Seconds spent on runs, loading left out.
+    seconds: f64,
 }
 
 pub(crate) fn report(record: usize, pruned: &Pruned, seconds: f64) -> Report {
@@ -114,6 +118,8 @@ impl Totals {
         self.runs += 1;
         self.events += report.events;
         self.lost += report.atoms.lost.len();
+        self.pushed += report.tokens.pushed;
+        self.seconds += report.seconds;
         self.written += report.tokens.evidence + report.tokens.summary;
         for segment in pruned.events.iter().flat_map(|e| &e.plan.segments) {
             self.reasoning += segment.tokens;
@@ -172,6 +178,14 @@ impl Totals {
             self.reasoning as i64 - went,
             self.written,
         ));
+        if self.pushed > 0 {
+            out.push_str(&format!(
+                "{} tokens through the model in {:.1} s, {:.1} runs/s\n",
+                self.pushed,
+                self.seconds,
+                self.runs as f64 / self.seconds.max(1e-9)
+            ));
+        }
         if self.later > 0 {
             let whole = self.reasoning + self.later;
             out.push_str(&format!(
