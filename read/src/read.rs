@@ -276,16 +276,16 @@ impl Session {
                             && span.anchor.content == content_of(found.piece.file)
                     })
             };
-            let shown: HashSet<&str> = wanted
+            let shown: HashSet<(&str, &str)> = wanted
                 .iter()
                 .filter(|found| is_shown(found))
-                .map(|found| found.piece.core.as_str())
+                .map(|found| (found.piece.core.as_str(), found.piece.context.as_str()))
                 .collect();
             if full
                 && report.status == Status::Supported
-                && wanted
-                    .iter()
-                    .any(|found| !shown.contains(found.piece.core.as_str()))
+                && wanted.iter().any(|found| {
+                    !shown.contains(&(found.piece.core.as_str(), found.piece.context.as_str()))
+                })
             {
                 // Statements that the budget left out may say more, or otherwise.
                 report.status = Status::Weak;
