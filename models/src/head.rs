@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use half::{bf16, f16};
-use rayon::prelude::*;
 use spare_kernels::Weight;
 
 use crate::linear::PackedMatrix;
@@ -15,6 +14,9 @@ pub(crate) struct Table {
     pub(crate) width: usize,
     data: Data,
 }
+
+/// Rows of an f16 table that are widened at once.
+const PART: usize = 1024;
 
 #[derive(Debug, Clone)]
 enum Data {
@@ -72,50 +74,21 @@ impl Table {
             Data::Packed(data) => return data.product(rows),
             Data::F16(data) => data,
         };
+        // f16 is widened part by part, for the length of this product.
         let width = self.width.max(1);
-        let columns = columns(data, rows, width, |v| v.to_f32());
-        let mut out = Vec::with_capacity(rows.len() / width * columns.len());
-        for row in 0..rows.len() / width {
-            out.extend(columns.iter().filter_map(|column| column.get(row)));
+        let (count, vocab) = (rows.len() / width, data.len() / width);
+        let mut out = vec![0.0; count * vocab];
+        for (at, part) in data.chunks(PART * width).enumerate() {
+            let wide: Vec<f32> = part.iter().map(|v| v.to_f32()).collect();
+            let part = part.len() / width;
+            let logits = PackedMatrix::of_f32(&wide, (part, width))?.product(rows)?;
+            for (out, logits) in out.chunks_mut(vocab).zip(logits.chunks(part)) {
+                let places = out.iter_mut().skip(at * PART);
+                places.zip(logits).for_each(|(to, from)| *to = *from);
+            }
         }
         Ok(out)
     }
-}
-
-/// For each row of the table its products with all `rows`.
-fn columns<T: Sync>(
-    table: &[T],
-    rows: &[f32],
-    width: usize,
-    widen: impl Fn(&T) -> f32 + Sync,
-) -> Vec<Vec<f32>> {
-    let product = |wide: &mut Vec<f32>, weight: &[T]| {
-        wide.clear();
-        wide.extend(weight.iter().map(&widen));
-        rows.chunks(width).map(|row| dot(row, wide)).collect()
-    };
-    table
-        .par_chunks(width)
-        .map_init(Vec::new, product)
-        .collect()
-}
-
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    const LANES: usize = 16;
-    let mut lanes = [0f32; LANES];
-    let (a, b) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-    let rest: f32 = a
-        .remainder()
-        .iter()
-        .zip(b.remainder())
-        .map(|(x, y)| x * y)
-        .sum();
-    for (x, y) in a.zip(b) {
-        for ((lane, x), y) in lanes.iter_mut().zip(x).zip(y) {
-            *lane += x * y;
-        }
-    }
-    lanes.iter().sum::<f32>() + rest
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Algorithm 1 of the paper, one round: gate, router, scan, update, closure or fallback.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::Instant;
 
@@ -263,8 +264,29 @@ impl Session {
         }
         for (report, ranked) in pack.needs.iter_mut().zip(&ranked) {
             report.more = ranked.found.len().saturating_sub(report.spans.len());
-            let wanted = ranked.found.len().min(most(ranked));
-            if full && report.spans.len() < wanted && report.status == Status::Supported {
+            let wanted: Vec<&Found> = ranked.found.iter().take(most(ranked)).copied().collect();
+            let is_shown = |found: &Found| {
+                report
+                    .spans
+                    .iter()
+                    .filter_map(|at| pack.spans.get(*at))
+                    .any(|span| {
+                        span.anchor.bytes.start <= found.piece.bytes.start
+                            && found.piece.bytes.end <= span.anchor.bytes.end
+                            && span.anchor.content == content_of(found.piece.file)
+                    })
+            };
+            let shown: HashSet<(&str, &str)> = wanted
+                .iter()
+                .filter(|found| is_shown(found))
+                .map(|found| (found.piece.core.as_str(), found.piece.context.as_str()))
+                .collect();
+            if full
+                && report.status == Status::Supported
+                && wanted.iter().any(|found| {
+                    !shown.contains(&(found.piece.core.as_str(), found.piece.context.as_str()))
+                })
+            {
                 // Statements that the budget left out may say more, or otherwise.
                 report.status = Status::Weak;
             }

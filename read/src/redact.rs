@@ -78,7 +78,7 @@ pub fn redact(text: &str) -> (String, usize) {
 /// Takes out what can only be encoded binary data, such as a line of a key whose first line is not shown.
 fn redact_material(text: String) -> (String, usize) {
     let is_encoded = |run: &str| {
-        let count = |is: fn(&char) -> bool| run.chars().filter(|letter| is(letter)).count();
+        let count = |is: fn(&char) -> bool| run.chars().filter(is).count();
         let longest_word = run
             .split(|letter: char| !letter.is_ascii_lowercase())
             .map(str::len)

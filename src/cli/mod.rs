@@ -24,6 +24,7 @@ mod output;
 #[cfg(feature = "engine")]
 mod prune;
 mod read;
+mod read_hook;
 #[cfg(feature = "engine")]
 mod report;
 mod restore;

@@ -28,6 +28,8 @@ enum Verb {
     Verify(VerifyArgs),
     /// The text at an anchor.
     Raw(RawArgs),
+    /// A Claude Code PreToolUse hook: reads an event, refuses whole reads of large files, approves nothing.
+    Hook,
 }
 
 #[derive(clap::Args)]
@@ -142,6 +144,10 @@ pub(crate) fn run(args: &Args) -> Result<bool, Error> {
                 plain()
             })?;
             Ok(verification.verdict == Verdict::Supported)
+        }
+        Verb::Hook => {
+            print(&super::read_hook::respond())?;
+            Ok(true)
         }
         Verb::Raw(args) => {
             let (session, _) = open(&args.path)?;

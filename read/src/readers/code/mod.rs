@@ -292,25 +292,25 @@ fn names(object: &Object, kind: Kind, text: &str) -> Result<Names> {
 
 fn visit(grammar: &Grammar, node: Node<'_>, text: &str, depth: usize, names: &mut Names) {
     let kind = node.kind();
-    if let Some((_, what)) = grammar.definitions.iter().find(|(known, _)| *known == kind) {
-        if let Some((at, name)) = defined_name(node, text, what) {
-            names.symbols.push(Symbol {
-                name,
-                kind: what,
-                bytes: node.byte_range(),
-                name_at: at,
-                depth,
-            });
-        }
+    if let Some((_, what)) = grammar.definitions.iter().find(|(known, _)| *known == kind)
+        && let Some((at, name)) = defined_name(node, text, what)
+    {
+        names.symbols.push(Symbol {
+            name,
+            kind: what,
+            bytes: node.byte_range(),
+            name_at: at,
+            depth,
+        });
     }
-    if let Some((_, field)) = grammar.calls.iter().find(|(known, _)| *known == kind) {
-        if let Some(called) = node.child_by_field_name(field) {
-            let called = last_name(called);
-            names.calls.push((
-                called.start_byte(),
-                text.get(called.byte_range()).unwrap_or_default().to_owned(),
-            ));
-        }
+    if let Some((_, field)) = grammar.calls.iter().find(|(known, _)| *known == kind)
+        && let Some(called) = node.child_by_field_name(field)
+    {
+        let called = last_name(called);
+        names.calls.push((
+            called.start_byte(),
+            text.get(called.byte_range()).unwrap_or_default().to_owned(),
+        ));
     }
     if let Some((_, field)) = grammar.values.iter().find(|(known, _)| *known == kind) {
         let name = if field.is_empty() {
