@@ -186,7 +186,10 @@ fn agent(options: &Options) -> Result<(), Error> {
                     )?;
                 }
             }
-            let spare = runs.iter().find(|(policy, _)| *policy == Policy::Spare).map(|(_, run)| *run);
+            let spare = runs
+                .iter()
+                .find(|(policy, _)| *policy == Policy::Spare)
+                .map(|(_, run)| *run);
             for ((_, run), pair) in runs.iter().zip(&mut pairs) {
                 if let Some(spare) = spare.filter(|spare| spare.answered && run.answered) {
                     *pair = (pair.0 + spare.tokens, pair.1 + run.tokens, pair.2 + 1);
@@ -194,7 +197,17 @@ fn agent(options: &Options) -> Result<(), Error> {
             }
         }
         let name = serde_json::to_string(&set)?;
-        equal.push(format!("| {} | {} |", name.trim_matches('"'), pairs.map(|(spare, other, count)| if count == 0 { "-".into() } else { format!("{:.2} ({count})", spare / other) }).join(" | ")));
+        equal.push(format!(
+            "| {} | {} |",
+            name.trim_matches('"'),
+            pairs
+                .map(|(spare, other, count)| if count == 0 {
+                    "-".into()
+                } else {
+                    format!("{:.2} ({count})", spare / other)
+                })
+                .join(" | ")
+        ));
         println!(
             "| {} | {tasks} | {} |",
             name.trim_matches('"'),
@@ -206,7 +219,10 @@ fn agent(options: &Options) -> Result<(), Error> {
             .join(" | ")
         );
     }
-    println!("\ntokens of `spare` for one token of each policy, over the tasks that both answer (their number in brackets)\n\n{}", equal.join("\n"));
+    println!(
+        "\ntokens of `spare` for one token of each policy, over the tasks that both answer (their number in brackets)\n\n{}",
+        equal.join("\n")
+    );
     for purpose_known in [true, false] {
         let costs = fit::costs(seeds.clone(), fixed, purpose_known)?;
         let native: Vec<fit::Costs> = costs.iter().filter(|case| case.native).cloned().collect();
