@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::path::Path;
-use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 use spare_models::image::{self, Pixels, Preprocessor};
@@ -11,7 +10,7 @@ use spare_models::{Checkpoint, Companions, Device, Model, WeightDtype, available
 
 use crate::error::{Error, PictureProblem};
 use crate::plan::{ModelCard, hex};
-use crate::replay::{PictureRoot, picture_error};
+use crate::replay::picture_error;
 use crate::trajectory::{Picture, Trajectory};
 
 /// What a model that cannot see reads in place of a picture.
@@ -171,20 +170,16 @@ impl Engine {
         self.prompter.count(text).unwrap_or(text.len())
     }
 
-    pub(crate) fn ready(
-        &self,
-        root: &PictureRoot,
-        picture: &Picture,
-    ) -> Result<ReadyPicture, Error> {
+    /// Decodes and preprocesses the encoded `bytes` of a picture.
+    pub(crate) fn ready(&self, picture: &Picture, bytes: &[u8]) -> Result<ReadyPicture, Error> {
         let Some(preprocessor) = &self.preprocessor else {
             return Err(Error::Blind {
                 pointer: picture.pointer.clone(),
                 family: self.model.describe().family.to_string(),
             });
         };
-        let bytes: Arc<[u8]> = root.open(picture)?;
         let of = |error: image::ImageError| picture_error(picture, PictureProblem::Image(error));
-        let rgb = image::decode(&bytes).map_err(of)?;
+        let rgb = image::decode(bytes).map_err(of)?;
         let pixels = preprocessor.process(&rgb).map_err(of)?;
         let mut hash = Sha256::new();
         for value in &pixels.values {
@@ -204,6 +199,7 @@ impl Engine {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::replay::PictureRoot;
     use crate::trajectory::PictureSource;
 
     /// A 64 by 64 bitmap, grey but for `pixel`.
@@ -239,7 +235,11 @@ mod tests {
     fn one_pixel_makes_another_key() {
         let engine = Engine::board().unwrap();
         let root = PictureRoot::new(".");
-        let key = |pixel| engine.ready(&root, &bitmap(pixel)).unwrap().key;
+        let key = |pixel| {
+            let picture = bitmap(pixel);
+            let bytes = root.open(&picture).unwrap();
+            engine.ready(&picture, &bytes).unwrap().key
+        };
         assert_eq!(key(128), key(128));
         assert_ne!(key(128), key(129));
     }

@@ -8,8 +8,8 @@ use crate::score::LocalScorer;
 use crate::trajectory::{Message, Segment, Trajectory, segments};
 use spare_models::Control;
 
-/// One run online. It is `Send` and knows its engine by a shared pointer; `clone` forks it for the price of the history's text and a pointer a
-/// block of 256 tokens.
+/// One run online. It is `Send` and knows its engine by a shared pointer; `clone` forks it for the price of the history's text, its token ids and
+/// a pointer a block of 256 tokens and a row of reasoning. Keys, values, states and features are shared.
 ///
 /// ```no_run
 /// use spare::trajectory::{Message, Trajectory};
@@ -96,7 +96,7 @@ impl Session {
     ///
     /// # Errors
     /// Those of rendering, of opening pictures and of the model, [`Control`]'s flag included. The message stands in the history all the
-    /// same; what was not read is read by the next call.
+    /// same, and what was not read is read by the next call; what a stopped call has read stays read, but for states of its reasoning.
     pub fn push(&mut self, message: Message, control: &Control) -> Result<(), Error> {
         self.history.push(message);
         self.read(control)
@@ -110,11 +110,9 @@ impl Session {
         let (history, scorer) = (&mut self.history, &mut self.scorer);
         let receipt = self
             .pruner
-            .on_summary_from(history, scorer, &self.root, control)?;
-        if let Some(tokens) = self.most(usize::MAX) {
-            self.scorer.shorten(tokens)?;
-        }
-        Ok(receipt)
+            .on_summary_from(history, scorer, &self.root, control);
+        self.keep_to_limit();
+        receipt
     }
 
     /// A second session with the same past; either may go on without the other.
@@ -144,30 +142,47 @@ impl Session {
             .zip(pictures.into_iter().map(|(_, key)| key))
             .collect();
         let mut prompt = self.scorer.prepare(trunk.ids, &spans)?;
-        if let Some(most) = self.most(rows.len()).filter(|most| *most < prompt.len()) {
+        if let Some(most) = self.most(&rows, prompt.len()).filter(|m| *m < prompt.len()) {
             // No picture is cut in two.
-            let cut = spans.iter().map(|(tokens, _)| tokens);
-            let cut = cut
-                .filter(|t| t.start < most && most < t.end)
-                .map(|t| t.start);
-            let most = cut.min().unwrap_or(most);
+            let mut pictures = spans.iter().map(|(tokens, _)| tokens);
+            let cut = pictures.find(|t| t.start < most && most < t.end);
+            let most = cut.map_or(most, |t| t.start);
             prompt = prompt.splice(&engine.model, most, &[], most)?;
             rows.retain(|row| *row < most);
         }
-        self.scorer.advance(prompt, &rows, control)?;
-        Ok(())
+        let read = self.scorer.advance(prompt, &rows, control);
+        self.keep_to_limit();
+        read.map(|_| ())
     }
 
-    /// Tokens that fit into the limit beside `rows` hidden states; `None` without a limit.
-    fn most(&self, rows: usize) -> Option<usize> {
+    /// Forgets what lies beyond the limit, and passes over other histories.
+    fn keep_to_limit(&mut self) {
+        if let Some(most) = self.most(&self.scorer.rows(), self.scorer.held()) {
+            self.scorer.shorten(most);
+        }
+    }
+
+    /// The most tokens of `len` whose keys and values, with the states of those of `rows` among them, fit into the limit; `None` without one.
+    fn most(&self, rows: &[usize], len: usize) -> Option<usize> {
+        let limit = self.limit?;
         let model = &self.pruner.engine().model;
-        let states = (rows as u64).saturating_mul(4 * model.hidden_size() as u64);
-        let states = if rows == usize::MAX {
-            self.scorer.bytes()[1]
-        } else {
-            states
+        let (token, state) = (model.cache_bytes(), 4 * model.hidden_size() as u64);
+        let fits = |tokens: usize| {
+            let states = rows.partition_point(|row| *row < tokens) as u64;
+            (tokens as u64)
+                .saturating_mul(token)
+                .saturating_add(states.saturating_mul(state))
+                <= limit
         };
-        let room = self.limit?.saturating_sub(states);
-        Some((room / model.cache_bytes().max(1)) as usize)
+        let (mut low, mut high) = (0, len);
+        while low < high {
+            let middle = low + (high - low).div_ceil(2);
+            if fits(middle) {
+                low = middle;
+            } else {
+                high = middle - 1;
+            }
+        }
+        Some(low)
     }
 }

@@ -5,13 +5,15 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use spare::plan::Trigger;
 use spare::replay::PictureRoot;
 use spare::score::ScoreOptions;
 use spare::summary::SummaryChoice;
-use spare::trajectory::{Message, Trajectory};
-use spare::{Control, Engine, PruneOptions, Pruned, Pruner, Session, formats};
+use spare::trajectory::{Message, Part, Trajectory};
+use spare::{Control, Engine, Error, PruneOptions, Pruned, Pruner, Session, formats};
+use spare_models::ModelError;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/board")
@@ -177,8 +179,13 @@ fn memory_stays_under_its_limit() {
     let (empty, messages) = split(run);
     let end = messages.iter().position(calls_summary).unwrap() + 1;
     let per_token = engine.model().cache_bytes();
+    let mut so_far = empty.clone();
+    so_far.messages.extend(messages[..end].iter().cloned());
+    let pruned = pruner.prune(&so_far, &root(), &Control::default()).unwrap();
+    assert!(!pruned.events[0].scores.segments.is_empty());
+    let mut whole = 0;
     let mut receipts = Vec::new();
-    for limit in [0, 10 * per_token, 150 * per_token, u64::MAX] {
+    for limit in [u64::MAX, 0, 10 * per_token, 150 * per_token] {
         let mut session =
             Session::new(pruner.clone(), empty.clone(), root()).with_memory_limit(limit);
         for message in &messages[..end] {
@@ -189,6 +196,12 @@ fn memory_stays_under_its_limit() {
                 "{memory:?} of {limit}"
             );
         }
+        let held = session.tokens_held() as u64;
+        match limit {
+            0 => assert_eq!(held, 0),
+            u64::MAX => whole = held,
+            _ => assert!(5 < held && held < whole, "{held} of {whole} tokens held"),
+        }
         receipts.push(session.on_summary(&Control::default()).unwrap());
         let memory = session.memory();
         assert!(
@@ -197,6 +210,72 @@ fn memory_stays_under_its_limit() {
         );
     }
     assert!(receipts.iter().all(|receipt| *receipt == receipts[0]));
+}
+
+/// Pictures are told apart by what they show, not by their name: typed ones all have the same, and a path may be written anew.
+#[test]
+fn another_picture_under_the_same_name_is_another_picture() {
+    let engine = engine();
+    let pruner = Pruner::new(Arc::clone(&engine), PruneOptions::default());
+    let picture = |name: &str| {
+        let bytes = std::fs::read(folder().join("img").join(name)).unwrap();
+        Message::user_parts(vec![
+            Part::picture_bytes(bytes),
+            Part::text("Which digit is it?"),
+        ])
+    };
+    let control = Control::default();
+    let mut session = Session::new(pruner.clone(), Trajectory::new(Vec::new()), root());
+    let before = engine.model().encoded();
+    session.push(picture("000-0.png"), &control).unwrap();
+    session.push(picture("001-0.png"), &control).unwrap();
+    assert_eq!(engine.model().encoded() - before, 2);
+    // The second one again, in the place of the first.
+    session.rewind(0);
+    session.push(picture("001-0.png"), &control).unwrap();
+    assert_eq!(engine.model().encoded() - before, 2);
+    let (held, pushed) = (session.tokens_held(), engine.model().pushed());
+    let mut fresh = Session::new(pruner, Trajectory::new(Vec::new()), root());
+    fresh.push(picture("001-0.png"), &control).unwrap();
+    assert_eq!(fresh.tokens_held(), held);
+    assert_eq!((engine.model().pushed() - pushed) as usize, held);
+}
+
+/// A stopped call loses nothing that it has read, and leaves nothing behind that is wrong.
+#[test]
+fn a_stopped_call_goes_on_where_it_was() {
+    let engine = engine();
+    let pruner = Pruner::new(Arc::clone(&engine), PruneOptions::default()).sharing();
+    let all = runs();
+    let stopped = AtomicBool::new(true);
+    let stop = Control::default().with_cancel(&stopped);
+    let go = Control::default();
+    for (run, other) in all.iter().zip(all.iter().skip(1)).take(4) {
+        let (empty, messages) = split(run);
+        let end = messages.iter().position(calls_summary).unwrap() + 1;
+        let mut so_far = empty.clone();
+        so_far.messages.extend(messages[..end].iter().cloned());
+        let plain = Pruner::new(Arc::clone(&engine), PruneOptions::default());
+        let expected = plain.on_summary_with(&mut so_far, &root(), &go).unwrap();
+
+        let mut session = Session::new(pruner.clone(), empty, root());
+        for (i, message) in messages[..end].iter().enumerate() {
+            if i % 2 == 1 {
+                let error = session.push(message.clone(), &stop).unwrap_err();
+                assert!(
+                    matches!(error, Error::Model(ModelError::Cancelled)),
+                    "{error}"
+                );
+                // Another run goes over what they share meanwhile.
+                pruner.prune(other, &root(), &go).unwrap();
+            } else {
+                session.push(message.clone(), &go).unwrap();
+            }
+        }
+        let held = session.tokens_held();
+        assert!(session.on_summary(&stop).is_err() && session.tokens_held() <= held);
+        assert_eq!(session.on_summary(&go).unwrap(), expected);
+    }
 }
 
 #[test]
@@ -285,7 +364,7 @@ fn runs_of_a_file_share_pictures_and_beginnings() {
     let pictures = engine.model().encoded() - encoded;
     let cost = engine.model().pushed() - pushed;
     assert!(pictures > 0);
-    // The same run with another last question: pictures and trunk are known.
+    // The same run again: its pictures are known, and its beginning up to the first thought.
     let (encoded, pushed) = (engine.model().encoded(), engine.model().pushed());
     let second = pruner.prune(run, &root(), &Control::default()).unwrap();
     assert_eq!(engine.model().encoded(), encoded);

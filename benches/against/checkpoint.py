@@ -46,7 +46,7 @@ def words(tokenizer: Tokenizer) -> list[str]:
     return plain[:4000]
 
 
-def run(folder: pathlib.Path, tokenizer: Tokenizer, segments: int, trunk: int, seed: int) -> dict:
+def run(folder: pathlib.Path, tokenizer: Tokenizer, segments: int, seed: int) -> dict:
     draw = random.Random(seed)
     vocabulary = words(tokenizer)
     text = lambda n: "The" + "".join(" " + draw.choice(vocabulary) for _ in range(n - 1))
@@ -63,8 +63,6 @@ def run(folder: pathlib.Path, tokenizer: Tokenizer, segments: int, trunk: int, s
         messages.append({"role": "assistant", "content": "", "reasoning_content": text(100), "tool_calls": call(i, "look", {"at": i})})
         messages.append({"role": "tool", "tool_call_id": f"c{i}", "content": text(3)})
     messages.append({"role": "assistant", "content": "", "tool_calls": call(segments, "summarize_the_task", {"summary": text(160)})})
-    # The template's own tokens are not counted here: spare says how long the trunk became, and the system text is filled up to the
-    # wanted length by `against.rs` reporting it and a second call with --system.
     return {"messages": messages, "text": text}
 
 
@@ -79,8 +77,12 @@ def main() -> None:
     options = parser.parse_args()
     model = options.folder / "model"
     model.mkdir(parents=True, exist_ok=True)
-    if not (model / "config.json").exists():
+    stamp = {"layers": options.layers, "tower": options.tower, "seed": options.seed}
+    made_of = options.folder / "checkpoint.json"
+    if not made_of.exists() or json.loads(made_of.read_text()) != stamp:
+        made_of.unlink(missing_ok=True)
         weights(model, options.layers, options.tower, options.seed)
+        made_of.write_text(json.dumps(stamp))
     tokenizer = Tokenizer.from_file(str(TOKENIZER / "tokenizer.json"))
     shutil.copy(TOKENIZER / "tokenizer.json", model)
     shutil.copy(HERE / "chat_template.jinja", model)
@@ -91,7 +93,7 @@ def main() -> None:
         image_processor_type="Qwen2VLImageProcessorFast", size=dict(shortest_edge=65536, longest_edge=16777216), patch_size=16,
         temporal_patch_size=2, merge_size=2, image_mean=[0.5] * 3, image_std=[0.5] * 3,
     )))
-    made = run(options.folder, tokenizer, options.segments, options.trunk, options.seed)
+    made = run(options.folder, tokenizer, options.segments, options.seed)
     text = made.pop("text")
     # Tokens of the history before the summary turn, with this template, to fill the system text up.
     from transformers import AutoTokenizer

@@ -1,6 +1,6 @@
 //! One event on FOLDER/model and FOLDER/run.json (see `checkpoint.py`): how long, how many tokens, how much memory. Also the rate of a plain
 //! prefill. `benches/against/run` puts it beside transformers in one run.
-#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod cost;
 
@@ -111,7 +111,8 @@ fn main() {
     let report = match mode.as_str() {
         "event" => event(Path::new(folder), dtype, plan.as_deref()),
         "cost" => cost::table(Path::new(folder), dtype),
-        _ => prefill(Path::new(folder), dtype),
+        "prefill" => prefill(Path::new(folder), dtype),
+        other => panic!("found {other}, expected event, prefill or cost"),
     };
     if let Some(out) = option(&arguments, "--out") {
         std::fs::write(out, report.to_string()).unwrap();

@@ -127,7 +127,7 @@ def main() -> None:
     branches = plan["branches"]
     chosen = branches
     if options.segments:
-        chosen = [branches[i * len(branches) // options.segments] for i in range(options.segments)]
+        chosen = [branches[(2 * i + 1) * len(branches) // (2 * options.segments)] for i in range(options.segments)]
     pathlib.Path("/proc/self/clear_refs").write_text("5")
     before = memory()
     start = time.perf_counter()

@@ -249,6 +249,39 @@ fn large_scores_stay_finite() {
 }
 
 /// Rows alone or together, branches packed in another order, any number of threads: the same bits.
+/// A key or a query that is no number spoils the rows that see it, in whatever block, and no others.
+#[test]
+fn scores_that_are_no_number_are_not_hidden() {
+    for path in paths() {
+        for (bad, at) in [
+            (f32::NAN, 0),
+            (f32::NAN, 200),
+            (f32::INFINITY, 130),
+            (1e38, 3),
+        ] {
+            let mut pack = Pack::new(5, 4, 2, 16, 300, causal(0..300));
+            let row = 2 * 16;
+            pack.k[at * row..(at + 1) * row].fill(bad);
+            let out = pack.run_rows(path, 0..300);
+            for (i, row) in out.chunks(4 * 16).enumerate() {
+                let finite = row.iter().all(|x| x.is_finite());
+                // Overflow of a finite key depends on the signs; what is not finite must come out so.
+                assert!(i >= at || finite, "{path} row {i}");
+                assert!(
+                    bad == 1e38 || i < at || !finite,
+                    "{path} row {i} hides {bad}"
+                );
+            }
+        }
+        let mut pack = Pack::new(6, 2, 1, 8, 40, causal(0..40));
+        pack.q[17 * 16..18 * 16].fill(f32::NAN);
+        let out = pack.run_rows(path, 0..40);
+        for (i, row) in out.chunks(16).enumerate() {
+            assert_eq!(row.iter().all(|x| x.is_nan()), i == 17, "{path} row {i}");
+        }
+    }
+}
+
 #[test]
 fn a_row_has_its_own_bits() {
     let branches = [(130, 70), (250, 33), (7, 129), (299, 1)];

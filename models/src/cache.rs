@@ -63,7 +63,7 @@ impl KvCache {
             .sum()
     }
 
-    /// Rewinds to the first `len` tokens; a `len` beyond the end changes nothing.
+    /// Rewinds to the first `len` tokens; a `len` beyond the end changes nothing. The last block stays a view of up to 256 tokens.
     ///
     /// # Errors
     /// Only where the tensor library refuses a view; the cache is then as before.

@@ -79,10 +79,9 @@ impl Table {
         let (count, vocab) = (rows.len() / width, data.len() / width);
         let mut out = vec![0.0; count * vocab];
         for (at, part) in data.chunks(PART * width).enumerate() {
-            let wide: Vec<f32> = part.iter().map(|v| v.to_f32()).collect();
-            let part = part.len() / width;
-            let logits = PackedMatrix::of_f32(&wide, (part, width))?.product(rows)?;
-            for (out, logits) in out.chunks_mut(vocab).zip(logits.chunks(part)) {
+            let len = part.len() / width;
+            let logits = PackedMatrix::of_f16(part, (len, width))?.product(rows)?;
+            for (out, logits) in out.chunks_mut(vocab).zip(logits.chunks(len)) {
                 let places = out.iter_mut().skip(at * PART);
                 places.zip(logits).for_each(|(to, from)| *to = *from);
             }

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use candle_core::quantized::{QMatMul, QTensor};
-use candle_core::{CpuStorage, CustomOp1, DType, Layout, Module, Result, Shape, Tensor};
-use half::bf16;
+use candle_core::{
+    CpuStorage, CustomOp1, DType, Error, Layout, Module, Result, Shape, Storage, Tensor,
+};
+use half::{bf16, f16};
 use spare_kernels::gemm::{Activations, Packed, PackedBf16, PackedF32, gemm};
 
 use crate::ops::{failed, values};
@@ -31,6 +33,12 @@ impl PackedMatrix {
     /// Packs row-major `[rows, width]`.
     pub(crate) fn of_f32(values: &[f32], (rows, width): (usize, usize)) -> Result<Self> {
         let packed = PackedF32::pack(values, rows, width).map_err(failed)?;
+        Ok(Self::F32(Arc::new(packed)))
+    }
+
+    /// Widens and packs row-major `[rows, width]`.
+    pub(crate) fn of_f16(values: &[f16], (rows, width): (usize, usize)) -> Result<Self> {
+        let packed = PackedF32::pack_f16(values, rows, width).map_err(failed)?;
         Ok(Self::F32(Arc::new(packed)))
     }
 
@@ -102,10 +110,7 @@ impl Linear {
                 .matmul(&weight.t()?)?
                 .to_dtype(DType::F32)?,
             Matrix::Dense(weight) if x.device().is_cpu() => {
-                // f16 is widened for the length of this product.
-                let (wide, dims) = (weight.to_dtype(DType::F32)?, weight.dims2()?);
-                let packed = PackedMatrix::of_f32(&wide.flatten_all()?.to_vec1::<f32>()?, dims)?;
-                x.apply_op1_no_bwd(&Product(&packed))?
+                x.apply_op1_no_bwd(&Product(&widened(weight)?))?
             }
             Matrix::Dense(weight) => x.matmul(&weight.to_dtype(DType::F32)?.t()?)?,
         };
@@ -114,6 +119,19 @@ impl Linear {
             None => Ok(y),
         }
     }
+}
+
+/// An f16 weight on the CPU, packed in f32 for the length of one product.
+fn widened(weight: &Tensor) -> Result<PackedMatrix> {
+    let (storage, layout) = weight.storage_and_layout();
+    let (Storage::Cpu(storage), (rows, width)) = (&*storage, weight.dims2()?) else {
+        return Err(Error::Msg(
+            "a weight on another device than its input".into(),
+        ));
+    };
+    let values = layout.contiguous_offsets();
+    let values = values.and_then(|(start, end)| storage.as_slice::<f16>().ok()?.get(start..end));
+    PackedMatrix::of_f16(values.unwrap_or_default(), (rows, width))
 }
 
 struct Product<'a>(&'a PackedMatrix);

@@ -5,8 +5,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use sha2::{Digest, Sha256};
 use spare_kernels::{Divergence, HeadInput, Options, Precision, reverse_kl};
-use spare_models::{BATCH_TOKENS, Control, Features, KvCache, PictureSpan, PreparedPrompt};
+use spare_models::{
+    BATCH_TOKENS, Control, Features, KvCache, ModelError, PictureSpan, PreparedPrompt,
+};
 
 use super::shared::Shared;
 use super::states::States;
@@ -23,8 +26,8 @@ pub struct LocalScorer {
     engine: Arc<Engine>,
     cache: KvCache,
     trunk: Option<PreparedPrompt>,
-    /// By pointer in the run.
-    opened: HashMap<String, ([u8; 32], usize)>,
+    /// Key and tokens of pictures, by the hash of their encoded bytes: pointers and paths may come to mean other pictures.
+    opened: HashMap<[u8; 32], ([u8; 32], usize)>,
     features: HashMap<[u8; 32], Features>,
     states: States,
     shared: Option<Arc<Shared>>,
@@ -90,11 +93,18 @@ impl LocalScorer {
         self.cache.len()
     }
 
+    /// Rows whose hidden states are held, in order.
+    pub(crate) fn rows(&self) -> Vec<usize> {
+        self.states.known()
+    }
+
     /// Forgets everything but the trunk's first `tokens` tokens and the pictures.
-    pub(crate) fn shorten(&mut self, tokens: usize) -> Result<(), Error> {
+    pub(crate) fn shorten(&mut self, tokens: usize) {
         (self.bare, self.prior) = (None, None);
         self.states.truncate(tokens);
-        Ok(self.cache.truncate(tokens)?)
+        if self.cache.truncate(tokens).is_err() {
+            self.cache = KvCache::new();
+        }
     }
 
     pub(super) fn engine(&self) -> Arc<Engine> {
@@ -158,14 +168,16 @@ impl LocalScorer {
         picture: &Picture,
         root: &PictureRoot,
     ) -> Result<([u8; 32], usize), Error> {
-        if let Some(known) = self.opened.get(&picture.pointer) {
+        let bytes = root.open(picture)?;
+        let content: [u8; 32] = Sha256::digest(&bytes).into();
+        if let Some(known) = self.opened.get(&content) {
             return Ok(*known);
         }
         let ReadyPicture {
             key,
             tokens,
             pixels,
-        } = self.engine.ready(root, picture)?;
+        } = self.engine.ready(picture, &bytes)?;
         if !self.features.contains_key(&key) {
             let shared = self.shared.as_ref();
             let features = match shared.and_then(|shared| shared.features(&key)) {
@@ -181,7 +193,7 @@ impl LocalScorer {
             };
             self.features.insert(key, features);
         }
-        self.opened.insert(picture.pointer.clone(), (key, tokens));
+        self.opened.insert(content, (key, tokens));
         Ok((key, tokens))
     }
 
@@ -193,12 +205,11 @@ impl LocalScorer {
         rows: &[usize],
         control: &Control,
     ) -> Result<usize, Error> {
-        if self.trunk.is_none()
-            && let Some((trunk, cache)) = self.shared.as_ref().and_then(|shared| shared.prefix())
-        {
-            (self.trunk, self.cache) = (Some(trunk), cache);
-        }
-        let old = self.trunk.take();
+        let old = self.trunk.take().or_else(|| {
+            let (trunk, cache) = self.shared.as_ref()?.prefix()?;
+            (self.cache, self.states) = (cache, States::default());
+            Some(trunk)
+        });
         let shared = old.map_or(0, |old| old.common_prefix(&prompt));
         let shared = shared.min(self.cache.len());
         self.states.truncate(shared);
@@ -208,15 +219,23 @@ impl LocalScorer {
             .unwrap_or(shared)
             .min(shared);
         self.cache.truncate(keep)?;
+        // Set before the pass: what a pass that is stopped has read is not read again.
+        self.trunk = Some(prompt.clone());
         let rows = self.states.missing(rows);
         let range = keep..prompt.len();
         let model = &self.engine.model;
-        let hidden = model.prefill(&prompt, range, &mut self.cache, &rows, control)?;
-        self.states.insert(&rows, &hidden);
-        if let Some(shared) = &self.shared {
-            shared.keep_prefix(&prompt, &self.cache);
+        match model.prefill(&prompt, range, &mut self.cache, &rows, control) {
+            Ok(hidden) => self.states.insert(&rows, &hidden),
+            Err(error) => {
+                if matches!(error, ModelError::NotFinite { .. }) {
+                    self.cache.truncate(keep)?;
+                }
+                return Err(error.into());
+            }
         }
-        self.trunk = Some(prompt);
+        if let Some(shared) = &self.shared {
+            shared.keep_prefix(model, &prompt, &self.cache);
+        }
         Ok(keep)
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use spare_models::{Features, KvCache, PreparedPrompt};
+use spare_models::{Features, KvCache, Model, PreparedPrompt};
 
 /// Tokens of a history's beginning that are kept for the next run: system prompt and tools fit, a whole run seldom does.
 const PREFIX_TOKENS: usize = 2048;
@@ -32,9 +32,10 @@ impl Shared {
 
     pub(super) fn keep_features(&self, key: [u8; 32], features: &Features) {
         let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.features.retain(|(known, _)| *known != key);
         inner.features.push((key, features.clone()));
         let mut bytes: u64 = inner.features.iter().map(|(_, f)| f.bytes()).sum();
-        while bytes > FEATURE_BYTES && inner.features.len() > 1 {
+        while bytes > FEATURE_BYTES && !inner.features.is_empty() {
             bytes -= inner.features.remove(0).1.bytes();
         }
     }
@@ -45,11 +46,22 @@ impl Shared {
         inner.prefix.clone()
     }
 
-    pub(super) fn keep_prefix(&self, prompt: &PreparedPrompt, cache: &KvCache) {
+    /// Keeps the beginning of a history of `model`, cut before a picture that it would cut through.
+    pub(super) fn keep_prefix(&self, model: &Model, prompt: &PreparedPrompt, cache: &KvCache) {
+        let most = PREFIX_TOKENS.min(cache.len());
+        let pictures = prompt.pictures().iter().map(|p| &p.tokens);
+        let cut = pictures
+            .filter(|t| t.start < most && most < t.end)
+            .min_by_key(|t| t.start);
+        let most = cut.map_or(most, |t| t.start);
         let mut cache = cache.fork();
-        if cache.truncate(PREFIX_TOKENS).is_ok() {
+        // What cannot be cut is not kept; nothing but time is lost.
+        if most > 0
+            && let Ok(prompt) = prompt.splice(model, most, &[], most)
+            && cache.truncate(most).is_ok()
+        {
             let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            inner.prefix = Some((prompt.clone(), cache));
+            inner.prefix = Some((prompt, cache));
         }
     }
 }

@@ -17,6 +17,11 @@ impl States {
         self.rows.split_off(&len);
     }
 
+    /// The rows that are known, in order.
+    pub(super) fn known(&self) -> Vec<usize> {
+        self.rows.keys().copied().collect()
+    }
+
     /// The first of `rows` that is not known.
     pub(super) fn first_missing(&self, rows: &[usize]) -> Option<usize> {
         let missing = rows.iter().filter(|row| !self.rows.contains_key(row));

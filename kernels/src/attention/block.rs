@@ -186,7 +186,8 @@ impl Job<'_> {
                 std::slice::from_raw_parts_mut(at, size)
             };
             for (out, sum) in out.iter_mut().zip(sums) {
-                *out = if weight > 0.0 { sum / weight } else { 0.0 };
+                // 0 where no key is seen; NaN stays NaN.
+                *out = if weight == 0.0 { 0.0 } else { sum / weight };
             }
         }
     }

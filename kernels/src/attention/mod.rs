@@ -2,8 +2,8 @@
 //!
 //! Softmax of `scale * q k^T` times v, in f32, over blocks of keys with running maximum and sum. The keys of a
 //! row are a sequence (see [`Seen`]) that is cut in blocks from its own beginning, so a row has the same bits
-//! whatever stands beside it: alone or packed, first or last, on any number of threads. Keys beyond a row's own
-//! are multiplied by 0: they must be finite.
+//! whatever stands beside it: alone or packed, first or last, on any number of threads. Values of keys beyond a row's own
+//! are multiplied by 0: they must be finite. A score that is no number makes its row NaN.
 
 #![allow(unsafe_code)]
 

@@ -5,7 +5,7 @@
 //! which is what `vdpbf16ps` takes. f32 rows are neighbours swapped pair by pair, since the upper half comes first in every sum of
 //! bf16: a weight has the same product in both. Missing outputs and a missing last value are 0.
 
-use half::bf16;
+use half::{bf16, f16};
 use rayon::prelude::*;
 
 use crate::ShapeError;
@@ -99,13 +99,30 @@ impl PackedF32 {
     /// # Errors
     /// [`ShapeError`] when a size is 0 or `weight` does not hold `out * in` values.
     pub fn pack(weight: &[f32], out: usize, input: usize) -> Result<Self, ShapeError> {
+        Self::widened(weight, out, input, |w| w)
+    }
+
+    /// The same from f16, widened exactly.
+    ///
+    /// # Errors
+    /// As [`pack`](Self::pack).
+    pub fn pack_f16(weight: &[f16], out: usize, input: usize) -> Result<Self, ShapeError> {
+        Self::widened(weight, out, input, f16::to_f32)
+    }
+
+    fn widened<T: Copy + Sync>(
+        weight: &[T],
+        out: usize,
+        input: usize,
+        widen: impl Fn(T) -> f32 + Sync,
+    ) -> Result<Self, ShapeError> {
         check(weight.len(), out, input)?;
         let mut values = Lines::zeroed(out.div_ceil(PANEL) * input * PANEL);
         values
             .values_mut()
             .par_chunks_mut(input * PANEL)
             .zip(weight.par_chunks(PANEL * input))
-            .for_each(|(to, from)| pack_values(to, from, input, |w| w));
+            .for_each(|(to, from)| pack_values(to, from, input, &widen));
         Ok(Self { values, out, input })
     }
 

@@ -5,7 +5,7 @@
 
 use super::{PANEL, Simd};
 
-/// `exp(x)` for `x <= 88`, within 2 units in the last place; 0 below -87.
+/// `exp(x)` for `x <= 88`, within 2 units in the last place; 0 below -87. For NaN some finite value: callers look.
 ///
 /// # Safety
 /// The instructions of `S` are there.
@@ -129,7 +129,10 @@ pub(super) unsafe fn weights<S: Simd>(
             let mut sum = S::splat(0.0);
             for key in 0..keys {
                 let at = scores.add(key * PANEL);
-                let weight = exp::<S>(S::sub(S::load(at), max));
+                let below = S::sub(S::load(at), max);
+                // Never above 0, unless a score is no number: then the row is none either.
+                let weight = exp::<S>(below);
+                let weight = S::less_or(below, S::splat(1.0), weight, S::splat(f32::NAN));
                 let weight = S::less_or(S::splat(index(key)), seen, weight, S::splat(0.0));
                 sum = S::add(sum, weight);
                 S::store(at, weight);

@@ -34,7 +34,8 @@ impl Branch {
 impl Model {
     /// Final hidden states of every branch's rows. The cache is read, not changed. Branches go through the model in packs, in their
     /// order; a pack is closed once it holds `batch_tokens` tokens, so there are at most `ceil(tokens / batch_tokens)` of them and none
-    /// is longer than `batch_tokens` and one branch. How branches are packed changes no bit of their states on the CPU.
+    /// is longer than `batch_tokens` and one branch. How branches are packed changes no bit of their states on the CPU,
+    /// unless weights are quantised: candle chooses their products by the number of rows.
     ///
     /// # Errors
     /// [`ModelError::Cache`] where the cache does not hold a branch's beginning, [`ModelError::Range`] for a row out of bounds or a
