@@ -228,7 +228,7 @@ pub(super) unsafe fn swiglu<S: Simd>(count: usize, gate: *mut f32, up: *const f3
 #[inline(always)]
 pub(super) unsafe fn gelu<S: Simd>(count: usize, x: *mut f32) {
     // -2 sqrt(2 / pi)
-    const FIRST: f32 = -1.595_769_1;
+    const FIRST: f32 = -1.595_769_2;
     const CUBE: f32 = FIRST * 0.044_715;
     for at in (0..count).step_by(S::LANES) {
         // SAFETY: LANES divides 16, so `at + LANES <= count`.

@@ -56,6 +56,8 @@ pub(crate) struct BranchChunk<'a> {
 
 impl BranchChunk<'_> {
     /// What each of its tokens sees, where its own keys are numbered from `start` on.
+    // A list of one range is meant.
+    #[allow(clippy::single_range_in_vec_init)]
     fn sights(&self, start: usize) -> impl Iterator<Item = Sight> + '_ {
         let at = self.tokens.start;
         let hidden = self.hidden.start.min(at)..self.hidden.end.min(at);

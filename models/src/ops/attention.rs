@@ -127,7 +127,7 @@ fn blocked(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, bytes: usize) -> Re
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::single_range_in_vec_init, clippy::unwrap_used)]
     use candle_core::Device;
 
     use super::*;

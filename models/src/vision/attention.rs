@@ -31,6 +31,8 @@ impl Attention {
     }
 
     /// `x` is `[n, hidden]`. `stretches` are lengths that add up to n; patches see their own stretch only. Empty: one stretch.
+    // A list of one range is meant.
+    #[allow(clippy::single_range_in_vec_init)]
     pub(crate) fn forward(
         &self,
         x: &Tensor,
