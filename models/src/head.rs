@@ -76,6 +76,10 @@ impl Table {
         };
         // f16 is widened part by part, for the length of this product.
         let width = self.width.max(1);
+        if !rows.len().is_multiple_of(width) {
+            let message = format!("{} values, expected rows of {width}", rows.len());
+            return Err(candle_core::Error::Msg(message));
+        }
         let (count, vocab) = (rows.len() / width, data.len() / width);
         let mut out = vec![0.0; count * vocab];
         for (at, part) in data.chunks(PART * width).enumerate() {
@@ -113,6 +117,7 @@ mod tests {
             Table::from_f16(width, half),
         ];
         for table in tables {
+            assert!(table.project(&rows[1..]).is_err());
             let got = table.project(&rows).unwrap();
             for (i, row) in rows.chunks(width).enumerate() {
                 for (j, w) in weight.chunks(width).enumerate() {

@@ -65,6 +65,6 @@ mod tests {
             .iter()
             .map(|&v| f64::from(v))
             .sum();
-        assert!((sum - 1.0).abs() < 1e-5);
+        assert!((sum - 1.0).abs() < 1e-6);
     }
 }
