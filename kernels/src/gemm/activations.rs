@@ -6,6 +6,8 @@
 
 use half::bf16;
 
+use crate::simd::{DEPTH, Matrices, TILE};
+
 /// Activation rows `[rows, in]`, row-major.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
@@ -57,6 +59,39 @@ impl<'a> Activations<'a> {
             Self::F32(x) => pack(to, x, input, pad, |x| x),
             Self::F32AsBf16(x) => pack(to, x, input, pad, |x| bf16::from_f32(x).to_f32()),
             Self::Bf16(x) => pack(to, x, input, pad, bf16::to_f32),
+        }
+    }
+
+    /// Packs up to 16 rows as one group for tiles of bf16: step after step of 32 values, of every row 16 words, what is
+    /// missing in the last step 0. Rows that are not there stay as they are. `to` has room for a group.
+    pub(crate) fn pack_tiles(self, to: &mut [u32], matrices: &Matrices, input: usize) {
+        match self {
+            Self::F32(x) | Self::F32AsBf16(x) => {
+                for (r, row) in x.chunks_exact(input).enumerate() {
+                    let to = to.get_mut(r * DEPTH / 2..).unwrap_or_default();
+                    let steps = input.div_ceil(DEPTH);
+                    assert!(to.len() >= (steps - 1) * TILE + DEPTH / 2);
+                    // SAFETY: a table gives functions that this CPU runs; the row holds `input` values, and 16 words
+                    // are there for every step, as asserted.
+                    #[allow(unsafe_code)]
+                    unsafe {
+                        (matrices.narrow_row)(input, row.as_ptr(), to.as_mut_ptr());
+                    }
+                }
+            }
+            Self::Bf16(x) => {
+                let half = |x: Option<&bf16>| x.map_or(0, |x| u32::from(x.to_bits()));
+                for (r, row) in x.chunks_exact(input).enumerate() {
+                    for (step, values) in row.chunks(DEPTH).enumerate() {
+                        let words = to.iter_mut().skip(step * TILE + r * DEPTH / 2);
+                        let mut pairs = values.chunks(2);
+                        for word in words.take(DEPTH / 2) {
+                            let pair = pairs.next().unwrap_or_default();
+                            *word = half(pair.get(1)) << 16 | half(pair.first());
+                        }
+                    }
+                }
+            }
         }
     }
 

@@ -11,13 +11,16 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::matrix;
 use super::product::{BLOCK, Left, Panel, Target, product};
 use super::{Activations, Packed};
 use crate::simd::lines::Lines;
-use crate::simd::{Kernels, PANEL};
+use crate::simd::{GROUP, Kernels, PANEL};
 
 /// Tiles of rows of a task.
 const ROW_TILES: usize = 18;
+/// The same where rows are in groups for tiles of bf16.
+const MATRIX_TILES: usize = 32;
 /// Panels of a task.
 const PANELS: usize = 16;
 /// Multiply-adds below which a call stays on its thread: handing out work costs some microseconds.
@@ -37,8 +40,16 @@ thread_local! {
 pub(crate) struct Buffers {
     values: Lines<f32>,
     words: Lines<u32>,
-    /// Which of the two was filled last.
-    hold_words: bool,
+    /// What was filled last.
+    holds: Holds,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+enum Holds {
+    #[default]
+    Values,
+    Words,
+    Tiles,
 }
 
 /// Panels of a packed weight, one behind the other.
@@ -120,7 +131,7 @@ pub(crate) struct Grid<'a> {
 
 /// Where the tasks write, each to places of its own.
 #[derive(Clone, Copy)]
-struct Shared(*mut f32);
+pub(super) struct Shared(pub(super) *mut f32);
 // SAFETY: tasks write disjoint parts, see `Grid::multiply`.
 unsafe impl Send for Shared {}
 // SAFETY: as above.
@@ -152,9 +163,13 @@ impl Grid<'_> {
     pub(crate) fn multiply(&self, left: Left<'_>, out: &mut [f32], row: usize) {
         assert!(row >= self.columns && out.len() >= (self.rows - 1) * row + self.columns);
         let panels = self.columns.div_ceil(PANEL);
-        let tiles = self.rows.div_ceil(self.kernels.rows);
+        let (tile, most, task_panels) = match left {
+            Left::Tiles(_) => (matrix::ROWS, MATRIX_TILES, matrix::panels(self.input)),
+            _ => (self.kernels.rows, ROW_TILES, PANELS),
+        };
+        let tiles = self.rows.div_ceil(tile);
         // Rows of a task, whole tiles.
-        let block = tiles.div_ceil(tiles.div_ceil(ROW_TILES)) * self.kernels.rows;
+        let block = tiles.div_ceil(tiles.div_ceil(most)) * tile;
         let blocks = self.rows.div_ceil(block);
         let parallel = self.parallel();
         let least = if parallel {
@@ -162,7 +177,7 @@ impl Grid<'_> {
         } else {
             1
         };
-        let groups = panels.div_ceil(PANELS).max(least).min(panels);
+        let groups = panels.div_ceil(task_panels).max(least).min(panels);
         let out = Shared(out.as_mut_ptr());
         let task = |task: usize| {
             let (group, at) = (task / blocks, task % blocks);
@@ -192,8 +207,22 @@ impl Grid<'_> {
         out: Shared,
         row: usize,
     ) {
+        if let (Left::Tiles(left), Panels::Words(words), Some(matrices)) =
+            (left, self.panels, &self.kernels.matrices)
+        {
+            let operands = matrix::Operands {
+                matrices,
+                left,
+                words,
+                input: self.input,
+                columns: self.columns,
+            };
+            // SAFETY: the caller's contract.
+            return unsafe { operands.task(&rows, &panels, out, row) };
+        }
         let steps = self.steps();
         let left = match left {
+            Left::Tiles(_) => return debug_assert!(false, "tiles meet no words"),
             Left::Values(x) => Left::Values(x.get(rows.start * steps..).unwrap_or_default()),
             Left::Words(x) => Left::Words(x.get(rows.start * steps / 2..).unwrap_or_default()),
         };
@@ -220,10 +249,10 @@ impl Grid<'_> {
 
     /// The rows that [`Grid::pack`] packed last.
     pub(crate) fn left<'s>(&self, buffers: &'s Buffers) -> Left<'s> {
-        if buffers.hold_words {
-            Left::Words(buffers.words.values())
-        } else {
-            Left::Values(buffers.values.values())
+        match buffers.holds {
+            Holds::Values => Left::Values(buffers.values.values()),
+            Holds::Words => Left::Words(buffers.words.values()),
+            Holds::Tiles => Left::Tiles(buffers.words.values()),
         }
     }
 
@@ -233,8 +262,20 @@ impl Grid<'_> {
         let bf16 = matches!(self.panels, Panels::Words(_));
         let rows = |t: usize| activations.rows(t * tile, tile.min(self.rows - t * tile), input);
         let tiles = self.rows.div_ceil(tile);
-        buffers.hold_words = bf16 && self.kernels.tile_pairs.is_some() && activations.are_bf16();
-        if buffers.hold_words {
+        let narrow = bf16 && activations.are_bf16();
+        if let (true, Some(matrices)) = (narrow, &self.kernels.matrices) {
+            buffers.holds = Holds::Tiles;
+            let len = matrix::group_words(input);
+            let groups = self.rows.div_ceil(GROUP);
+            buffers.words.reserve(groups * len);
+            let to = buffers.words.values_mut().get_mut(..groups * len);
+            self.each(to.unwrap_or_default(), len, |g, to| {
+                let first = g * GROUP;
+                let rows = activations.rows(first, GROUP.min(self.rows - first), input);
+                rows.pack_tiles(to, matrices, input);
+            });
+        } else if narrow && self.kernels.tile_pairs.is_some() {
+            buffers.holds = Holds::Words;
             let len = tile * steps / 2;
             buffers.words.reserve(tiles * len);
             let to = buffers.words.values_mut().get_mut(..tiles * len);
@@ -242,6 +283,7 @@ impl Grid<'_> {
                 rows(t).pack_words(to, tile, input, steps / 2);
             });
         } else {
+            buffers.holds = Holds::Values;
             let len = tile * steps;
             buffers.values.reserve(tiles * len);
             let to = buffers.values.values_mut().get_mut(..tiles * len);

@@ -3,13 +3,15 @@
 //!
 //! The weight is packed once ([`PackedBf16`], [`PackedF32`]) at its own size. An output is a fixed chain of
 //! f32 sums along the shared dimension, so a row gets the same bits alone or among others, on one thread or on
-//! many, in one call or in several. bf16 products are exact in f32; on every path but
-//! [`Path::Avx512Bf16`] denormals are kept.
+//! many, in one call or in several. bf16 products are exact in f32; where bf16 meets
+//! bf16 on [`Path::Avx512Bf16`] and [`Path::Amx`] denormals are 0, elsewhere they are kept.
 //!
 //! [`Path::Avx512Bf16`]: crate::Path::Avx512Bf16
+//! [`Path::Amx`]: crate::Path::Amx
 
 mod activations;
 mod drive;
+mod matrix;
 mod pack;
 mod product;
 

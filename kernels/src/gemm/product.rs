@@ -17,6 +17,8 @@ pub(crate) enum Left<'a> {
     Values(&'a [f32]),
     /// `steps / 2` words of two bf16 a row.
     Words(&'a [u32]),
+    /// Groups of 16 rows of words of two bf16, for [`super::matrix`].
+    Tiles(&'a [u32]),
 }
 
 /// One panel of a packed weight.
@@ -75,6 +77,7 @@ pub(crate) unsafe fn product(
         let left = match left {
             Left::Values(values) => Left::Values(&values[start..start + block * rows]),
             Left::Words(words) => Left::Words(&words[start / 2..(start + block * rows) / 2]),
+            Left::Tiles(_) => return debug_assert!(false, "tiles have a product of their own"),
         };
         let target = Target {
             // SAFETY: `first < target.rows`.
@@ -148,7 +151,7 @@ unsafe fn tile(
             (Left::Words(a), Panel::Words(b), Some(pairs)) => {
                 pairs(rows, block / 2, a.as_ptr(), b.as_ptr(), at, row, add);
             }
-            (Left::Words(_), _, _) => debug_assert!(false, "words meet no words"),
+            (Left::Words(_) | Left::Tiles(_), _, _) => debug_assert!(false, "words meet no words"),
         }
     }
 }

@@ -6,6 +6,8 @@
 #![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86_64")]
+pub(crate) mod amx;
+#[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -22,8 +24,8 @@ mod tile;
 
 pub(crate) use soft::Running;
 pub(crate) use sweep::Sweep;
-pub(crate) use table::Kernels;
-pub(crate) use tile::PANEL;
+pub(crate) use table::{Kernels, Matrices};
+pub(crate) use tile::{DEPTH, GROUP, PANEL, TILE};
 
 /// f32 vectors of one instruction set.
 ///

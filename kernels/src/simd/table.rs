@@ -18,6 +18,30 @@ pub(crate) type TileWords = unsafe fn(usize, usize, *const f32, *const u32, *mut
 /// As [`TileWords`] with `a^T [k, rows]` words of two bf16.
 pub(crate) type TilePairs = unsafe fn(usize, usize, *const u32, *const u32, *mut f32, usize, bool);
 
+/// `(rows, steps, (a, group), b, c, c_row, add)`: `c [rows, 32] (+)= a [rows, 32 * steps] * b [16 * steps, 32]`, `a` in
+/// groups of 16 rows that begin `group` words apart, a group being `steps` tiles `[16, 16]` of words of two bf16, `b` words of
+/// two bf16 as in [`TileWords`].
+///
+/// # Safety
+/// The path's instructions are there, `1 <= rows <= 32`, `steps >= 1`; the first group of `a` is readable over its
+/// first `min(rows, 16)` rows of every tile, the second one over `rows - 16`; `b` over `steps * 512` words; row
+/// `r < rows` of `c` over 32 values from `r * c_row` on, also writable.
+pub(crate) type TileMatrix =
+    unsafe fn(usize, usize, (*const u32, usize), *const u32, *mut f32, usize, bool);
+
+/// `(count, from, to)`: rounds a row for [`TileMatrix`]: see [`super::amx::narrow_row`].
+///
+/// # Safety
+/// The path's instructions are there; bounds as stated there.
+pub(crate) type NarrowRow = unsafe fn(usize, *const f32, *mut u32);
+
+/// The product of bf16 tiles.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Matrices {
+    pub(crate) tile: TileMatrix,
+    pub(crate) narrow_row: NarrowRow,
+}
+
 /// `(pairs, from, to)`: widens `pairs` rows of 32 words to twice as many rows of 32 values, the upper
 /// halves first.
 ///
@@ -71,6 +95,7 @@ pub(crate) struct Kernels {
     pub(crate) tile: Tile,
     pub(crate) tile_words: TileWords,
     pub(crate) tile_pairs: Option<TilePairs>,
+    pub(crate) matrices: Option<Matrices>,
     pub(crate) widen: Widen,
     pub(crate) scores: Scores,
     pub(crate) weights: Weights,
@@ -86,6 +111,8 @@ impl Kernels {
     /// here is always sound as far as instructions go.
     pub(crate) fn of(path: Path) -> &'static Self {
         match path.or_portable() {
+            #[cfg(target_arch = "x86_64")]
+            Path::Amx => &avx512::AMX,
             #[cfg(target_arch = "x86_64")]
             Path::Avx512Bf16 => &avx512::BF16,
             #[cfg(target_arch = "x86_64")]
@@ -109,6 +136,7 @@ macro_rules! path {
                 tile: single,
                 tile_words: words,
                 tile_pairs: None,
+                matrices: None,
                 widen: wide,
                 scores,
                 weights,
@@ -203,12 +231,20 @@ path!(portable, super::super::portable::Portable, 4, 4, false, [1 2 3 4]);
 
 #[cfg(target_arch = "x86_64")]
 mod avx512 {
-    use super::Kernels;
+    use super::{Kernels, Matrices};
 
     pub(super) use super::avx512_f::TABLE;
 
     pub(super) static BF16: Kernels = Kernels {
         tile_pairs: Some(super::super::avx512::tile_pairs),
+        ..TABLE
+    };
+
+    pub(super) static AMX: Kernels = Kernels {
+        matrices: Some(Matrices {
+            tile: super::super::amx::tile_matrix,
+            narrow_row: super::super::amx::narrow_row,
+        }),
         ..TABLE
     };
 }

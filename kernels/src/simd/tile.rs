@@ -8,6 +8,13 @@ use super::Simd;
 /// Outputs of a panel: the columns of every tile.
 pub(crate) const PANEL: usize = 32;
 
+/// Rows of a tile of bf16: the left operand of [`super::table::TileMatrix`] comes in groups of so many.
+pub(crate) const GROUP: usize = 16;
+/// Values along the shared dimension that such a tile holds.
+pub(crate) const DEPTH: usize = 32;
+/// 32-bit words of such a tile.
+pub(crate) const TILE: usize = GROUP * DEPTH / 2;
+
 /// Steps that memory is asked for ahead of its use: some 100 cycles.
 const AHEAD: usize = 8;
 
