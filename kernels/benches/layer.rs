@@ -3,7 +3,7 @@
 #![allow(clippy::single_range_in_vec_init, missing_docs, clippy::unwrap_used)]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use spare_kernels::attention::{Floats, KeyValues, Seen, Shape, View, attention};
+use spare_kernels::attention::{Floats, KeyValues, Products, Seen, Shape, View, attention};
 use spare_kernels::layer::{RmsNorm, Rotation, add_rms_norm, rms_norm, rotary, swiglu};
 
 include!("common/mod.rs");
@@ -14,6 +14,7 @@ const SHAPE: Shape = Shape {
     kv_heads: 8,
     size: 128,
     scale: 0.088_388_35,
+    products: Products::F32,
 };
 
 fn attend(c: &mut Criterion) {

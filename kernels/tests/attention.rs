@@ -8,7 +8,9 @@ use std::ops::Range;
 use common::uniform;
 use half::bf16;
 use spare_kernels::Path;
-use spare_kernels::attention::{Floats, KeyValues, Seen, Shape, View, attention, attention_on};
+use spare_kernels::attention::{
+    Floats, KeyValues, Products, Seen, Shape, View, attention, attention_on,
+};
 
 /// Keys that a row sees: a prefix, then ranges.
 type Row = (usize, Vec<Range<usize>>);
@@ -40,6 +42,7 @@ impl Pack {
                 kv_heads,
                 size,
                 scale: (size as f32).sqrt().recip(),
+                products: Products::F32,
             },
             q: uniform(seed, rows.len() * heads * size, spread),
             k: uniform(seed + 1, keys * kv_heads * size, spread),
@@ -57,7 +60,30 @@ impl Pack {
         }
     }
 
-    fn run_rows(&self, path: Path, rows: Range<usize>) -> Vec<f32> {
+    /// What a variant computes on: operands rounded where it rounds them, the scale already in the queries.
+    fn rounded(&self, (path, products): Variant) -> Self {
+        if (path, products) != (Path::Amx, Products::Bf16) {
+            return self.clone();
+        }
+        let scale = self.shape.scale;
+        let round = |x: &[f32], by: f32| {
+            x.iter()
+                .map(|x| bf16::from_f32(x * by).to_f32())
+                .collect::<Vec<_>>()
+        };
+        Self {
+            q: round(&self.q, scale),
+            k: round(&self.k, 1.0),
+            v: round(&self.v, 1.0),
+            shape: Shape {
+                scale: 1.0,
+                ..self.shape
+            },
+            ..self.clone()
+        }
+    }
+
+    fn run_rows(&self, (path, products): Variant, rows: Range<usize>) -> Vec<f32> {
         let width = self.shape.heads * self.shape.size;
         let seen: Vec<Seen<'_>> = self.rows[rows.clone()]
             .iter()
@@ -76,12 +102,16 @@ impl Pack {
             &self.q[rows.start * width..rows.end * width],
             self.shape.heads,
         );
-        attention_on(path, self.shape, q, &[pair], &seen, &mut out).unwrap();
+        let shape = Shape {
+            products,
+            ..self.shape
+        };
+        attention_on(path, shape, q, &[pair], &seen, &mut out).unwrap();
         out
     }
 
-    fn run(&self, path: Path) -> Vec<f32> {
-        self.run_rows(path, 0..self.rows.len())
+    fn run(&self, variant: Variant) -> Vec<f32> {
+        self.run_rows(variant, 0..self.rows.len())
     }
 
     /// The same in f64, with all scores of a row at once.
@@ -91,6 +121,7 @@ impl Pack {
             kv_heads,
             size,
             scale,
+            ..
         } = self.shape;
         let mut out = Vec::new();
         for (row, (prefix, own)) in self.rows.iter().enumerate() {
@@ -127,8 +158,8 @@ impl Pack {
     /// Largest difference from the oracle, and the bound it must keep: a score is off by
     /// `sqrt(size) * 2^-24` of the sum of its products' magnitudes (roundings add up like a random walk), and a
     /// result by twice that times the largest value.
-    fn error(&self, path: Path) -> (f64, f64) {
-        let (found, expected) = (self.run(path), self.oracle());
+    fn error(&self, variant: Variant) -> (f64, f64) {
+        let (found, expected) = (self.run(variant), self.rounded(variant).oracle());
         assert_eq!(found.len(), expected.len());
         let apart = found
             .iter()
@@ -141,9 +172,14 @@ impl Pack {
         let products =
             size * largest(&self.q) * largest(&self.k) / 2.0 * f64::from(self.shape.scale);
         let unit = f64::from(f32::EPSILON) / 2.0;
+        // Weights that are rounded to bf16 too.
+        let weights = match variant {
+            (Path::Amx, Products::Bf16) => 1.0 / 512.0,
+            _ => 0.0,
+        };
         (
             error,
-            2.0 * largest(&self.v) * unit * (size.sqrt() * products + 4.0),
+            largest(&self.v) * (2.0 * unit * (size.sqrt() * products + 4.0) + weights),
         )
     }
 }
@@ -172,19 +208,25 @@ fn tree(trunk: usize, pushed: usize, branches: &[(usize, usize)]) -> (Vec<Row>, 
     (rows, keys)
 }
 
-fn paths() -> impl Iterator<Item = Path> {
-    // The bf16 path has the kernels of AVX-512 here.
-    Path::ALL.into_iter().filter(|path| {
-        if !path.available() {
-            println!("skipped: this CPU has no {path}");
-        }
-        path.available()
-    })
+/// What attention runs on, and in what.
+type Variant = (Path, Products);
+
+fn variants() -> impl Iterator<Item = Variant> {
+    // The path of bf16 pairs has the kernels of AVX-512 here; only AMX has products of its own in bf16.
+    let all = Path::ALL.into_iter().map(|path| (path, Products::F32));
+    all.chain([(Path::Amx, Products::Bf16)])
+        .filter(|(path, products)| {
+            if !path.available() {
+                println!("skipped: this CPU has no {path} ({products:?})");
+            }
+            path.available()
+        })
 }
 
 #[test]
 fn agrees_with_f64() {
-    for path in paths() {
+    for variant in variants() {
+        let path = format!("{} {:?}", variant.0, variant.1);
         for (heads, kv_heads, size, keys, rows) in [
             (1, 1, 1, 1, causal(0..1)),
             (2, 1, 5, 9, causal(0..9)),
@@ -216,7 +258,7 @@ fn agrees_with_f64() {
             ),
         ] {
             let pack = Pack::new(3, heads, kv_heads, size, keys, rows);
-            let (error, bound) = pack.error(path);
+            let (error, bound) = pack.error(variant);
             println!("{path} {heads}/{kv_heads} x {size}, {keys} keys: {error:.1e} of {bound:.1e}");
             assert!(
                 error <= bound,
@@ -228,7 +270,7 @@ fn agrees_with_f64() {
             50,
             &[(20, 30), (390, 1), (128, 140), (0, 7), (399, 64)],
         );
-        let (error, bound) = Pack::new(7, 4, 2, 48, keys, rows).error(path);
+        let (error, bound) = Pack::new(7, 4, 2, 48, keys, rows).error(variant);
         println!("{path} tree: {error:.1e} of {bound:.1e}");
         assert!(error <= bound, "{path} tree: {error:e}");
     }
@@ -237,13 +279,22 @@ fn agrees_with_f64() {
 /// Scores of some hundreds: running maxima must keep weights in range.
 #[test]
 fn large_scores_stay_finite() {
-    for path in paths() {
+    for variant in variants() {
+        let path = format!("{} {:?}", variant.0, variant.1);
         let mut pack = Pack::new(5, 2, 1, 32, 600, causal(0..600));
         pack.q.iter_mut().for_each(|q| *q *= 60.0);
-        let (found, expected) = (pack.run(path), pack.oracle());
+        let (found, expected) = (pack.run(variant), pack.rounded(variant).oracle());
+        let weights = if variant.1 == Products::Bf16 {
+            8e-3
+        } else {
+            0.0
+        };
         for (&a, b) in found.iter().zip(&expected) {
             // A score of 500 is off by 500 * 2^-23, and so is the weight's logarithm.
-            assert!((f64::from(a) - b).abs() <= 2e-3, "{path}: {a} for {b}");
+            assert!(
+                (f64::from(a) - b).abs() <= 2e-3 + weights,
+                "{path}: {a} for {b}"
+            );
         }
     }
 }
@@ -252,7 +303,8 @@ fn large_scores_stay_finite() {
 /// A key or a query that is no number spoils the rows that see it, in whatever block, and no others.
 #[test]
 fn scores_that_are_no_number_are_not_hidden() {
-    for path in paths() {
+    for variant in variants() {
+        let path = format!("{} {:?}", variant.0, variant.1);
         for (bad, at) in [
             (f32::NAN, 0),
             (f32::NAN, 200),
@@ -262,7 +314,7 @@ fn scores_that_are_no_number_are_not_hidden() {
             let mut pack = Pack::new(5, 4, 2, 16, 300, causal(0..300));
             let row = 2 * 16;
             pack.k[at * row..(at + 1) * row].fill(bad);
-            let out = pack.run_rows(path, 0..300);
+            let out = pack.run_rows(variant, 0..300);
             for (i, row) in out.chunks(4 * 16).enumerate() {
                 let finite = row.iter().all(|x| x.is_finite());
                 // Overflow of a finite key depends on the signs; what is not finite must come out so.
@@ -275,7 +327,7 @@ fn scores_that_are_no_number_are_not_hidden() {
         }
         let mut pack = Pack::new(6, 2, 1, 8, 40, causal(0..40));
         pack.q[17 * 16..18 * 16].fill(f32::NAN);
-        let out = pack.run_rows(path, 0..40);
+        let out = pack.run_rows(variant, 0..40);
         for (i, row) in out.chunks(16).enumerate() {
             assert_eq!(row.iter().all(|x| x.is_nan()), i == 17, "{path} row {i}");
         }
@@ -288,8 +340,9 @@ fn a_row_has_its_own_bits() {
     let (rows, keys) = tree(300, 40, &branches);
     let pack = Pack::new(11, 4, 2, 40, keys, rows);
     let width = pack.shape.heads * pack.shape.size;
-    for path in paths() {
-        let all = pack.run(path);
+    for variant in variants() {
+        let path = format!("{} {:?}", variant.0, variant.1);
+        let all = pack.run(variant);
         assert!(all.iter().all(|x| x.is_finite()));
         for threads in [1, 2, 5] {
             let pool = rayon::ThreadPoolBuilder::new()
@@ -298,7 +351,7 @@ fn a_row_has_its_own_bits() {
                 .unwrap();
             pool.install(|| {
                 for rows in [0..pack.rows.len(), 0..1, 39..41, 45..46, 100..273, 272..273] {
-                    let part = pack.run_rows(path, rows.clone());
+                    let part = pack.run_rows(variant, rows.clone());
                     assert_eq!(
                         part,
                         all[rows.start * width..rows.end * width],
@@ -333,7 +386,7 @@ fn a_row_has_its_own_bits() {
                     .copy_from_slice(&old[(300 + from) * kv..][..length * kv]);
             }
         }
-        let found = moved.run(path);
+        let found = moved.run(variant);
         assert_eq!(found[..40 * width], all[..40 * width]);
         for &(b, to) in &starts(&order) {
             let (from, length) = (old[b].1, branches[b].1);
@@ -354,7 +407,7 @@ fn layouts_do_not_matter() {
         *x = bf16::from_f32(*x).to_f32();
     }
     let size = pack.shape.size;
-    let expected = pack.run(Path::current());
+    let expected = pack.run((Path::current(), Products::F32));
     let seen: Vec<Seen<'_>> = pack
         .rows
         .iter()

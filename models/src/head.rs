@@ -54,6 +54,11 @@ impl Table {
         }
     }
 
+    /// Whether a product rounds hidden states to bf16: see [`PackedMatrix::rounds_rows`].
+    pub(crate) fn rounds_rows(&self) -> bool {
+        matches!(&self.data, Data::Packed(data) if data.rounds_rows())
+    }
+
     /// Appends row `row` to `out`; false where the table has no such row.
     pub(crate) fn push_row(&self, row: usize, out: &mut Vec<f32>) -> bool {
         let data = match &self.data {

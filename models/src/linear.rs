@@ -7,6 +7,8 @@ use candle_core::{
     CpuStorage, CustomOp1, DType, Error, Layout, Module, Result, Shape, Storage, Tensor,
 };
 use half::{bf16, f16};
+use spare_kernels::Path;
+use spare_kernels::attention::Products;
 use spare_kernels::gemm::{Activations, Packed, PackedBf16, PackedF32, gemm};
 
 use crate::ops::{failed, values};
@@ -56,12 +58,22 @@ impl PackedMatrix {
         }
     }
 
-    /// `rows · selfᵀ` for row-major f32 `rows` of the weight's width. Nothing but the weight is rounded, and a row's result
-    /// depends on that row alone.
+    /// Whether [`product`](Self::product) rounds the rows it is given to bf16: beside a bf16 weight, where the CPU multiplies
+    /// bf16 by bf16 faster than it widens them.
+    pub(crate) fn rounds_rows(&self) -> bool {
+        matches!(self, Self::Bf16(_)) && Path::current().multiplies_bf16()
+    }
+
+    /// `rows · selfᵀ` for row-major f32 `rows` of the weight's width, summed in f32. A row's result depends on that row alone.
     pub(crate) fn product(&self, rows: &[f32]) -> Result<Vec<f32>> {
         let weight = self.weight();
         let mut out = vec![0.0; rows.len() / weight.input().max(1) * weight.out()];
-        gemm(Activations::F32(rows), weight, &mut out).map_err(failed)?;
+        let rows = if self.rounds_rows() {
+            Activations::F32AsBf16(rows)
+        } else {
+            Activations::F32(rows)
+        };
+        gemm(rows, weight, &mut out).map_err(failed)?;
         Ok(out)
     }
 
@@ -97,9 +109,17 @@ impl Linear {
         Self { weight, bias }
     }
 
+    /// What attention beside this weight is computed in: bf16 where this product rounds its rows too.
+    pub(crate) fn products(&self) -> Products {
+        match &self.weight {
+            Matrix::Packed(weight) if weight.rounds_rows() => Products::Bf16,
+            _ => Products::F32,
+        }
+    }
+
     /// `[n, in]` to `[n, out]`, in and out f32.
     ///
-    /// On the CPU nothing but the weight is rounded. On another device `x` is narrowed to bf16 beside a bf16 weight and sums are
+    /// On the CPU nothing but the weight is rounded, unless [`PackedMatrix::rounds_rows`]. On another device `x` is narrowed to bf16 beside a bf16 weight and sums are
     /// kept in f32; f16 is widened there too, for it overflows.
     pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor> {
         let y = match &self.weight {

@@ -276,9 +276,14 @@ impl LocalScorer {
             vocab: model.vocab_size(),
             recorded,
         };
-        // f32 products, like those that made the hidden states: f64 would only be exact about their rounding.
+        // Products like those that made the hidden states: f64 would only be exact about their rounding.
+        let precision = if model.head_rounds_rows() {
+            Precision::Bf16
+        } else {
+            Precision::Single
+        };
         let options = Options {
-            precision: Precision::Single,
+            precision,
             ..options.clone()
         };
         Ok(reverse_kl(&input, &options, &|| control.cancelled())?)

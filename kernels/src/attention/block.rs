@@ -8,7 +8,7 @@ use crate::simd::lines::Lines;
 use crate::simd::{Kernels, PANEL, Running};
 
 /// Keys of a block, a multiple of 8: scores of a panel then take 16 KB.
-const KEYS: usize = 128;
+pub(super) const KEYS: usize = 128;
 
 thread_local! {
     static QUERIES: RefCell<Queries> = RefCell::new(Queries::default());
@@ -70,7 +70,7 @@ impl Job<'_> {
         });
     }
 
-    fn width(&self) -> usize {
+    pub(super) fn width(&self) -> usize {
         self.shape.size.next_multiple_of(PANEL)
     }
 
@@ -84,13 +84,25 @@ impl Job<'_> {
         head: usize,
     ) {
         let (size, width) = (self.shape.size, self.width());
-        let mut to = buffers
-            .keys
-            .values_mut()
-            .chunks_exact_mut(size)
-            .zip(buffers.values.values_mut().chunks_exact_mut(width))
-            .take(keys);
-        let mut skip = first;
+        let (key_rows, value_rows) = (buffers.keys.values_mut(), buffers.values.values_mut());
+        self.each_key(ranges, first..first + keys, |at, pair, token| {
+            let key = &mut key_rows[at * size..(at + 1) * size];
+            pair.keys.copy(token, head, key);
+            let value = &mut value_rows[at * width..at * width + size];
+            pair.values.copy(token, head, value);
+        });
+    }
+
+    /// Names keys `block` of the sequence `ranges`, counted from the block's first: the pair that holds each, and which
+    /// of its tokens it is.
+    pub(super) fn each_key(
+        &self,
+        ranges: &[Range<usize>],
+        block: Range<usize>,
+        mut take: impl FnMut(usize, &KeyValues<'_>, usize),
+    ) {
+        let mut numbers = 0..block.len();
+        let mut skip = block.start;
         for range in ranges {
             let begin = range.start + skip.min(range.len());
             skip -= skip.min(range.len());
@@ -99,16 +111,28 @@ impl Job<'_> {
             for (pair, &start) in self.pairs.iter().zip(self.starts).skip(at) {
                 let from = begin.max(start);
                 for token in from..range.end.min(start + pair.tokens) {
-                    let Some((key, value)) = to.next() else {
+                    let Some(number) = numbers.next() else {
                         return;
                     };
-                    pair.keys.copy(token - start, head, key);
-                    pair.values.copy(token - start, head, &mut value[..size]);
+                    take(number, pair, token - start);
                 }
                 if start + pair.tokens >= range.end {
                     break;
                 }
             }
+        }
+    }
+
+    /// Where the result of a row and a query head goes.
+    ///
+    /// # Safety
+    /// As [`Job::run`], for this row and head.
+    pub(super) unsafe fn row(&self, row: usize, head: usize) -> &mut [f32] {
+        let size = self.shape.size;
+        // SAFETY: the caller's contract.
+        unsafe {
+            let at = self.out.0.add((row * self.shape.heads + head) * size);
+            std::slice::from_raw_parts_mut(at, size)
         }
     }
 
@@ -171,7 +195,7 @@ impl Job<'_> {
     /// # Safety
     /// As [`Job::run`].
     unsafe fn store(&self, buffers: &Queries, group: &Group, head: usize) {
-        let (size, width) = (self.shape.size, self.width());
+        let width = self.width();
         let per_key = self.shape.heads / self.shape.kv_heads;
         let weights = buffers.running.iter().flat_map(|running| running.sum);
         let places = group
@@ -180,11 +204,8 @@ impl Job<'_> {
             .flat_map(|row| (0..per_key).map(move |h| (row, head * per_key + h)));
         let sums = buffers.sums.values().chunks_exact(width);
         for ((sums, weight), (row, head)) in sums.zip(weights).zip(places) {
-            // SAFETY: the caller's contract; `size` values of this row and head.
-            let out = unsafe {
-                let at = self.out.0.add((row * self.shape.heads + head) * size);
-                std::slice::from_raw_parts_mut(at, size)
-            };
+            // SAFETY: the caller's contract.
+            let out = unsafe { self.row(row, head) };
             for (out, sum) in out.iter_mut().zip(sums) {
                 // 0 where no key is seen; NaN stays NaN.
                 *out = if weight == 0.0 { 0.0 } else { sum / weight };
@@ -201,6 +222,7 @@ impl Queries {
             kv_heads,
             size,
             scale,
+            ..
         } = job.shape;
         let per_key = heads / kv_heads;
         let panels = panels(group.rows.len() * per_key);

@@ -9,6 +9,7 @@
 
 mod block;
 mod error;
+mod matrix;
 mod view;
 
 use std::ops::Range;
@@ -25,6 +26,8 @@ use crate::simd::{Kernels, PANEL};
 
 /// Queries (rows x heads of a key head) that share the blocks of keys of a task.
 const QUERIES: usize = 256;
+/// The same on tiles of bf16, where reading a block costs more beside what is done with it.
+const TILED_QUERIES: usize = 512;
 
 /// Sizes of attention.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,6 +40,19 @@ pub struct Shape {
     pub size: usize,
     /// Factor of the scores, commonly `1 / sqrt(size)`.
     pub scale: f32,
+    /// What the two products are computed in.
+    pub products: Products,
+}
+
+/// What scores and weighted values are computed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Products {
+    /// f32.
+    #[default]
+    F32,
+    /// Queries, keys, weights and values rounded to bf16 on [`Path::Amx`], which multiplies them several times faster; f32 on
+    /// every other path. Scores, exponentials and sums are f32.
+    Bf16,
 }
 
 /// `out [rows, heads, size]`: attention of `seen.len()` query rows `[rows, heads, size]` to the keys that
@@ -47,10 +63,10 @@ pub struct Shape {
 /// row is to see keys that do not exist.
 ///
 /// ```
-/// use spare_kernels::attention::{Floats, KeyValues, Seen, Shape, View, attention};
+/// use spare_kernels::attention::{Floats, KeyValues, Products, Seen, Shape, View, attention};
 ///
 /// let view = |values| View { values: Floats::F32(values), token: 2, head: 2 };
-/// let shape = Shape { heads: 1, kv_heads: 1, size: 2, scale: 1.0 };
+/// let shape = Shape { heads: 1, kv_heads: 1, size: 2, scale: 1.0, products: Products::F32 };
 /// let pair = KeyValues { tokens: 2, keys: view(&[0.0; 4]), values: view(&[1.0, 2.0, 3.0, 6.0]) };
 /// let seen = [1, 2].map(|prefix| Seen { prefix, own: &[] });
 /// let mut out = [0.0; 4];
@@ -89,9 +105,19 @@ pub fn attention_on(
         })
         .collect();
     let per_key = shape.heads / shape.kv_heads;
-    let groups = groups(seen, (QUERIES / per_key).max(1));
+    let kernels = Kernels::of(path);
+    let matrices = match shape.products {
+        Products::Bf16 => kernels.matrices.as_ref(),
+        Products::F32 => None,
+    };
+    let queries_at_once = if matrices.is_some() {
+        TILED_QUERIES
+    } else {
+        QUERIES
+    };
+    let groups = groups(seen, (queries_at_once / per_key).max(1));
     let job = block::Job {
-        kernels: Kernels::of(path),
+        kernels,
         shape,
         queries,
         pairs,
@@ -107,7 +133,12 @@ pub fn attention_on(
         if let Some(group) = order.get(at).and_then(|&g| groups.get(g)) {
             // SAFETY: `out` holds all rows and heads (see `check`); a group of rows and a key head are
             // given to one task only.
-            unsafe { job.run(group, head) };
+            unsafe {
+                match matrices {
+                    Some(matrices) => job.run_on_tiles(matrices, group, head),
+                    None => job.run(group, head),
+                }
+            }
         }
     });
     Ok(())

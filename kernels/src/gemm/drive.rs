@@ -73,26 +73,6 @@ impl<'a> Panels<'a> {
         }
     }
 
-    /// Whether the values of the first `count` panels are all finite.
-    pub(crate) fn finite(self, count: usize, input: usize) -> bool {
-        match self {
-            Self::Values(x) => {
-                let values = x.get(..count * input * PANEL).unwrap_or(x);
-                values
-                    .par_chunks(1 << 14)
-                    .all(|part| part.iter().all(|x| x.is_finite()))
-            }
-            Self::Words(x) => {
-                let words = x.get(..count * input.div_ceil(2) * PANEL).unwrap_or(x);
-                // An exponent of ones in either half.
-                let bad = |word: u32| word & 0x7F80 == 0x7F80 || word & 0x7F80_0000 == 0x7F80_0000;
-                words
-                    .par_chunks(1 << 14)
-                    .all(|part| !part.iter().fold(false, |any, &w| any | bad(w)))
-            }
-        }
-    }
-
     fn panel(self, panel: usize, steps: usize) -> Panel<'a> {
         match self {
             Self::Values(x) => {

@@ -53,6 +53,15 @@ impl Packed<'_> {
             Self::F32(w) => w.input(),
         }
     }
+
+    /// Whether every value is finite.
+    #[must_use]
+    pub fn finite(&self) -> bool {
+        match self {
+            Self::Bf16(w) => w.finite(),
+            Self::F32(w) => w.finite(),
+        }
+    }
 }
 
 impl<'a> From<&'a PackedBf16> for Packed<'a> {

@@ -19,6 +19,7 @@ pub struct PackedBf16 {
     words: Lines<u32>,
     out: usize,
     input: usize,
+    finite: bool,
 }
 
 /// A weight `[out, in]` in f32, packed. It takes `4 * in * out` bytes, `out` rounded up to 32.
@@ -27,6 +28,7 @@ pub struct PackedF32 {
     values: Lines<f32>,
     out: usize,
     input: usize,
+    finite: bool,
 }
 
 fn check(len: usize, out: usize, input: usize) -> Result<(), ShapeError> {
@@ -47,12 +49,21 @@ impl PackedBf16 {
         check(weight.len(), out, input)?;
         let panel = input.div_ceil(2) * PANEL;
         let mut words = Lines::zeroed(out.div_ceil(PANEL) * panel);
-        words
+        let finite = words
             .values_mut()
             .par_chunks_mut(panel)
             .zip(weight.par_chunks(PANEL * input))
-            .for_each(|(to, from)| pack_words(to, from, input));
-        Ok(Self { words, out, input })
+            .map(|(to, from)| {
+                pack_words(to, from, input);
+                from.iter().all(|w| w.is_finite())
+            })
+            .reduce(|| true, |a, b| a && b);
+        Ok(Self {
+            words,
+            out,
+            input,
+            finite,
+        })
     }
 
     /// Rows of the weight: values of an output row.
@@ -65,6 +76,12 @@ impl PackedBf16 {
     #[must_use]
     pub fn input(&self) -> usize {
         self.input
+    }
+
+    /// Whether every value is finite.
+    #[must_use]
+    pub fn finite(&self) -> bool {
+        self.finite
     }
 
     /// Bytes that the packed weight takes.
@@ -118,12 +135,21 @@ impl PackedF32 {
     ) -> Result<Self, ShapeError> {
         check(weight.len(), out, input)?;
         let mut values = Lines::zeroed(out.div_ceil(PANEL) * input * PANEL);
-        values
+        let finite = values
             .values_mut()
             .par_chunks_mut(input * PANEL)
             .zip(weight.par_chunks(PANEL * input))
-            .for_each(|(to, from)| pack_values(to, from, input, &widen));
-        Ok(Self { values, out, input })
+            .map(|(to, from)| {
+                pack_values(to, from, input, &widen);
+                from.iter().all(|&w| widen(w).is_finite())
+            })
+            .reduce(|| true, |a, b| a && b);
+        Ok(Self {
+            values,
+            out,
+            input,
+            finite,
+        })
     }
 
     /// Rows of the weight: values of an output row.
@@ -136,6 +162,12 @@ impl PackedF32 {
     #[must_use]
     pub fn input(&self) -> usize {
         self.input
+    }
+
+    /// Whether every value is finite.
+    #[must_use]
+    pub fn finite(&self) -> bool {
+        self.finite
     }
 
     /// Bytes that the packed weight takes.

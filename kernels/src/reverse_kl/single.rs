@@ -19,6 +19,8 @@ use crate::simd::{Kernels, PANEL};
 pub(super) struct Logits {
     kernels: &'static Kernels,
     hidden: usize,
+    /// Whether states are rounded to bf16 beside a weight in bf16.
+    round: bool,
     /// `[2 * tokens, hidden]`: the student's rows, then the teacher's.
     states: Vec<f32>,
     packed: Buffers,
@@ -38,12 +40,14 @@ impl Logits {
         tokens: usize,
         tile_rows: usize,
         hidden: usize,
+        round: bool,
     ) -> Self {
         // A tile that begins within a panel may reach into one more than it fills.
         let columns = (tile_rows + PANEL - 1).next_multiple_of(PANEL);
         Self {
             kernels,
             hidden,
+            round,
             states: Vec::with_capacity(2 * tokens * hidden),
             packed: Buffers::default(),
             values: Lines::default(),
@@ -105,8 +109,7 @@ impl super::Tile for Logits {
             Weight::Packed(packed) => {
                 self.offset = first % PANEL;
                 let panels = Panels::from(*packed).starting_at(first / PANEL, hidden);
-                let count = (self.offset + rows).div_ceil(PANEL);
-                if !panels.finite(count, hidden) {
+                if !packed.finite() {
                     check_rows(packed, first, rows, hidden)?;
                 }
                 panels
@@ -121,7 +124,12 @@ impl super::Tile for Logits {
         };
         // The order along the shared dimension is the panels' kind, the same for every tile.
         if first == 0 {
-            grid.pack(Activations::F32(&self.states), &mut self.packed);
+            let states = if self.round && matches!(panels, Panels::Words(_)) {
+                Activations::F32AsBf16(&self.states)
+            } else {
+                Activations::F32(&self.states)
+            };
+            grid.pack(states, &mut self.packed);
         }
         grid.multiply(grid.left(&self.packed), &mut self.logits, self.columns);
         Ok(())

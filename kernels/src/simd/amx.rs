@@ -227,3 +227,98 @@ pub(super) unsafe fn narrow_row(count: usize, from: *const f32, to: *mut u32) {
         }
     }
 }
+
+/// `to [pairs, width]` words of two bf16 from `from [rows, width]`: neighbouring rows become a word, the first one its lower
+/// half; `pairs` is `rows / 2` rounded up, a missing row is 0.
+///
+/// # Safety
+/// AVX512-BF16 is there; `width` is a multiple of 16; `from` is readable over `rows * width` values, `to` writable over
+/// `pairs * width` words.
+#[target_feature(enable = "avx512f,avx512bf16")]
+pub(super) unsafe fn pair_rows(rows: usize, width: usize, from: *const f32, to: *mut u32) {
+    for pair in 0..rows.div_ceil(2) {
+        for column in (0..width).step_by(GROUP) {
+            // SAFETY: `column + 16 <= width`, and the second row of a pair is read only where there is one; `__m256bh`
+            // is 256 plain bits.
+            unsafe {
+                let from = from.add(2 * pair * width + column);
+                let high = if 2 * pair + 1 < rows {
+                    _mm512_loadu_ps(from.add(width))
+                } else {
+                    _mm512_setzero_ps()
+                };
+                let low = _mm512_cvtneps_pbh(_mm512_loadu_ps(from));
+                let low = std::mem::transmute::<__m256bh, __m256i>(low);
+                let high = std::mem::transmute::<__m256bh, __m256i>(_mm512_cvtneps_pbh(high));
+                let high = _mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(high));
+                let words = _mm512_or_si512(high, _mm512_cvtepu16_epi32(low));
+                _mm512_storeu_si512(to.add(pair * width + column).cast(), words);
+            }
+        }
+    }
+}
+
+/// Turns a block of 16 rows of 16 words: word `j` of row `i` of `from` becomes word `i` of row `j` of `to`. Rows begin
+/// `from_row` and `to_row` words apart.
+///
+/// # Safety
+/// AVX-512F is there; `from` is readable over 16 words from `from_row * i` on for every `i < 16`, `to` writable likewise.
+#[target_feature(enable = "avx512f")]
+pub(super) unsafe fn turn(from: *const u32, from_row: usize, to: *mut u32, to_row: usize) {
+    // SAFETY: rows `i < 16`.
+    unsafe {
+        let mut r: [__m512i; 16] =
+            std::array::from_fn(|i| _mm512_loadu_si512(from.add(i * from_row).cast()));
+        // Pairs of words, then fours, within quarters of a register.
+        let mut t = r;
+        for i in 0..8 {
+            t[2 * i] = _mm512_unpacklo_epi32(r[2 * i], r[2 * i + 1]);
+            t[2 * i + 1] = _mm512_unpackhi_epi32(r[2 * i], r[2 * i + 1]);
+        }
+        for i in 0..4 {
+            r[4 * i] = _mm512_unpacklo_epi64(t[4 * i], t[4 * i + 2]);
+            r[4 * i + 1] = _mm512_unpackhi_epi64(t[4 * i], t[4 * i + 2]);
+            r[4 * i + 2] = _mm512_unpacklo_epi64(t[4 * i + 1], t[4 * i + 3]);
+            r[4 * i + 3] = _mm512_unpackhi_epi64(t[4 * i + 1], t[4 * i + 3]);
+        }
+        // Quarter `q` of `r[4 * i + j]` now holds column `4 * q + j` of rows `4 * i..4 * i + 4`: even and odd
+        // quarters of two registers are put together, twice.
+        for j in 0..4 {
+            t[j] = _mm512_shuffle_i32x4::<0x88>(r[j], r[j + 4]);
+            t[j + 4] = _mm512_shuffle_i32x4::<0xDD>(r[j], r[j + 4]);
+            t[j + 8] = _mm512_shuffle_i32x4::<0x88>(r[j + 8], r[j + 12]);
+            t[j + 12] = _mm512_shuffle_i32x4::<0xDD>(r[j + 8], r[j + 12]);
+        }
+        for j in 0..4 {
+            for (column, value) in [
+                (j, _mm512_shuffle_i32x4::<0x88>(t[j], t[j + 8])),
+                (j + 4, _mm512_shuffle_i32x4::<0x88>(t[j + 4], t[j + 12])),
+                (j + 8, _mm512_shuffle_i32x4::<0xDD>(t[j], t[j + 8])),
+                (j + 12, _mm512_shuffle_i32x4::<0xDD>(t[j + 4], t[j + 12])),
+            ] {
+                _mm512_storeu_si512(to.add(column * to_row).cast(), value);
+            }
+        }
+    }
+}
+
+/// Multiplies every one of `rows` rows of 32 values by the 32 of `by`.
+///
+/// # Safety
+/// AVX-512F is there; `values` is readable and writable over `rows * 32` values.
+#[target_feature(enable = "avx512f")]
+pub(super) unsafe fn scale_rows(rows: usize, by: &[f32; 32], values: *mut f32) {
+    // SAFETY: `row < rows`, two halves of 16 values each.
+    unsafe {
+        let (low, high) = (
+            _mm512_loadu_ps(by.as_ptr()),
+            _mm512_loadu_ps(by.as_ptr().add(GROUP)),
+        );
+        for row in 0..rows {
+            let at = values.add(row * 2 * GROUP);
+            _mm512_storeu_ps(at, _mm512_mul_ps(_mm512_loadu_ps(at), low));
+            let at = at.add(GROUP);
+            _mm512_storeu_ps(at, _mm512_mul_ps(_mm512_loadu_ps(at), high));
+        }
+    }
+}

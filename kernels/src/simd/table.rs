@@ -35,11 +35,32 @@ pub(crate) type TileMatrix =
 /// The path's instructions are there; bounds as stated there.
 pub(crate) type NarrowRow = unsafe fn(usize, *const f32, *mut u32);
 
-/// The product of bf16 tiles.
+/// `(rows, width, from, to)`: see [`super::amx::pair_rows`].
+///
+/// # Safety
+/// As for [`NarrowRow`].
+pub(crate) type PairRows = unsafe fn(usize, usize, *const f32, *mut u32);
+
+/// `(from, from_row, to, to_row)`: see [`super::amx::turn`].
+///
+/// # Safety
+/// As for [`NarrowRow`].
+pub(crate) type Turn = unsafe fn(*const u32, usize, *mut u32, usize);
+
+/// `(rows, by, values)`: see [`super::amx::scale_rows`].
+///
+/// # Safety
+/// As for [`NarrowRow`].
+pub(crate) type ScaleRows = unsafe fn(usize, &[f32; PANEL], *mut f32);
+
+/// The product of bf16 tiles, and what brings operands into their order.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Matrices {
     pub(crate) tile: TileMatrix,
     pub(crate) narrow_row: NarrowRow,
+    pub(crate) pair_rows: PairRows,
+    pub(crate) turn: Turn,
+    pub(crate) scale_rows: ScaleRows,
 }
 
 /// `(pairs, from, to)`: widens `pairs` rows of 32 words to twice as many rows of 32 values, the upper
@@ -244,6 +265,9 @@ mod avx512 {
         matrices: Some(Matrices {
             tile: super::super::amx::tile_matrix,
             narrow_row: super::super::amx::narrow_row,
+            pair_rows: super::super::amx::pair_rows,
+            turn: super::super::amx::turn,
+            scale_rows: super::super::amx::scale_rows,
         }),
         ..TABLE
     };

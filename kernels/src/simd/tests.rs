@@ -299,7 +299,7 @@ fn gelu_stays_within_its_operand() {
 /// The safe functions, their results at the border.
 #[test]
 fn results_at_the_border() {
-    use crate::attention::{Floats, KeyValues, Seen, Shape, View, attention_on};
+    use crate::attention::{Floats, KeyValues, Products, Seen, Shape, View, attention_on};
     use crate::gemm::{Activations, PackedBf16, PackedF32, gemm_on};
     for (path, _) in tables() {
         for (rows, input, out) in [(1, 5, 3), (7, 33, 31), (20, 300, 65), (90, 64, 2100)] {
@@ -326,24 +326,135 @@ fn results_at_the_border() {
             kv_heads: heads,
             size,
             scale: 0.3,
+            products: Products::F32,
         };
         let seen: Vec<Seen<'_>> = (1..=tokens)
             .map(|prefix| Seen { prefix, own: &[] })
             .collect();
         let mut y = Guarded::new(&vec![f32::NAN; x.len()]);
-        attention_on(
-            path,
-            shape,
-            view,
-            &[KeyValues {
+        for products in [Products::F32, Products::Bf16] {
+            y.fill(f32::NAN);
+            let pair = KeyValues {
                 tokens,
                 keys: view,
                 values: view,
-            }],
-            &seen,
-            &mut y,
-        )
-        .unwrap();
-        assert!(y.iter().all(|y| y.is_finite()));
+            };
+            let shape = Shape { products, ..shape };
+            attention_on(path, shape, view, &[pair], &seen, &mut y).unwrap();
+            assert!(y.iter().all(|y| y.is_finite()));
+        }
+    }
+}
+
+/// The product of bf16 tiles and what orders its operands, each at the border of its operands.
+#[test]
+fn matrices_stay_within_their_operands() {
+    use super::{DEPTH, GROUP, TILE};
+    for (path, kernels) in tables() {
+        let Some(matrices) = &kernels.matrices else {
+            continue;
+        };
+        for rows in [1_usize, 2, 15, 16, 17, 31, 32] {
+            for (steps, c_row, add) in [(1, 32, false), (3, 40, true), (9, 32, true)] {
+                let groups = rows.div_ceil(GROUP);
+                // The last row of the last tile ends the operand.
+                let last = (rows - 1) % GROUP + 1;
+                let len = groups * steps * TILE - (GROUP - last) * DEPTH / 2;
+                let a = Guarded::new(&words(&noise(1, 2 * len, 8)));
+                let b = Guarded::new(&words(&noise(2, 2 * steps * GROUP * PANEL, 8)));
+                let start = noise(3, (rows - 1) * c_row + PANEL, 20);
+                let mut c = Guarded::new(&start);
+                // SAFETY: the buffers hold exactly what the contract asks for.
+                unsafe {
+                    let a = (a.as_ptr(), steps * TILE);
+                    (matrices.tile)(rows, steps, a, b.as_ptr(), c.as_mut_ptr(), c_row, add);
+                }
+                for (at, (&found, &before)) in c.iter().zip(&start).enumerate() {
+                    let (r, o) = (at / c_row, at % c_row);
+                    if o >= PANEL {
+                        assert_eq!(found, before, "{path}: a value between rows was written");
+                        continue;
+                    }
+                    let mut sum = if add { f64::from(before) } else { 0.0 };
+                    for pair in 0..steps * GROUP {
+                        let (step, within) = (pair / GROUP, pair % GROUP);
+                        let row = (r / GROUP * steps + step) * TILE + r % GROUP * DEPTH / 2;
+                        let [x_high, x_low] = halves(a[row + within]);
+                        let [w_high, w_low] = halves(b[pair * PANEL + o]);
+                        sum += f64::from(x_high) * f64::from(w_high)
+                            + f64::from(x_low) * f64::from(w_low);
+                    }
+                    let size = (steps * DEPTH) as f64 + 1.0;
+                    check(
+                        &format!("{path} {rows} rows, {steps} steps"),
+                        found,
+                        sum,
+                        size,
+                    );
+                }
+            }
+        }
+        for count in [1_usize, 15, 16, 17, 31, 32, 33, 48, 100] {
+            let from = Guarded::new(&noise(4, count, 24));
+            let len = (count.div_ceil(DEPTH) - 1) * TILE + DEPTH / 2;
+            let mut to = Guarded::new(&vec![7_u32; len]);
+            // SAFETY: the buffers hold exactly that.
+            unsafe { (matrices.narrow_row)(count, from.as_ptr(), to.as_mut_ptr()) };
+            for (at, &word) in to.iter().enumerate() {
+                let value = |i: usize| from.get(i).map_or(0.0, |&x| bf16::from_f32(x).to_f32());
+                let first = at / TILE * DEPTH + at % TILE * 2;
+                if at % TILE < DEPTH / 2 {
+                    assert_eq!(
+                        halves(word),
+                        [value(first + 1), value(first)],
+                        "{path} {count}"
+                    );
+                } else {
+                    assert_eq!(word, 7, "{path}: a word between rows was written");
+                }
+            }
+        }
+        for (rows, width) in [(1_usize, 16), (2, 32), (7, 48), (128, 128)] {
+            let from = Guarded::new(&noise(5, rows * width, 24));
+            let mut to = Guarded::new(&vec![7_u32; rows.div_ceil(2) * width]);
+            // SAFETY: the buffers hold exactly that.
+            unsafe { (matrices.pair_rows)(rows, width, from.as_ptr(), to.as_mut_ptr()) };
+            for (at, &word) in to.iter().enumerate() {
+                let (pair, column) = (at / width, at % width);
+                let value = |row: usize| {
+                    let x = from.get(row * width + column);
+                    x.map_or(0.0, |&x| bf16::from_f32(x).to_f32())
+                };
+                assert_eq!(
+                    halves(word),
+                    [value(2 * pair + 1), value(2 * pair)],
+                    "{path}"
+                );
+            }
+        }
+        for (from_row, to_row) in [(16, 16), (33, 20)] {
+            let all: Vec<u32> = (0..15 * from_row as u32 + 16).collect();
+            let from = Guarded::new(&all);
+            let mut to = Guarded::new(&vec![7_777_u32; 15 * to_row + 16]);
+            // SAFETY: the buffers hold exactly that.
+            unsafe { (matrices.turn)(from.as_ptr(), from_row, to.as_mut_ptr(), to_row) };
+            for (at, &word) in to.iter().enumerate() {
+                let (row, column) = (at / to_row, at % to_row);
+                let expected = if column < 16 {
+                    from[column * from_row + row]
+                } else {
+                    7_777
+                };
+                assert_eq!(word, expected, "{path} {row} {column}");
+            }
+        }
+        let by: [f32; PANEL] = noise(6, PANEL, 20).try_into().unwrap();
+        let before = noise(7, 5 * PANEL, 20);
+        let mut values = Guarded::new(&before);
+        // SAFETY: five rows of 32.
+        unsafe { (matrices.scale_rows)(5, &by, values.as_mut_ptr()) };
+        for (at, (&found, before)) in values.iter().zip(&before).enumerate() {
+            assert_eq!(found, before * by[at % PANEL], "{path}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! What happens to each token in one layer?
 
 use candle_core::{DType, Tensor};
+use spare_kernels::attention::Products;
 
 use super::config::TextConfig;
 use super::mlp::FeedForward;
@@ -63,6 +64,11 @@ impl Layer {
             head_dim,
             cache: weights.cache_dtype(),
         })
+    }
+
+    /// What attention is computed in on the CPU.
+    pub(super) fn products(&self) -> Products {
+        self.query.products()
     }
 
     pub(super) fn cache_dtype(&self) -> DType {

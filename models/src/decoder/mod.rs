@@ -153,7 +153,8 @@ impl TextModel {
             }
             let (out, pair) = layer.forward(&hidden, (&cos, &sin), |query, new| {
                 if query.device().is_cpu() {
-                    return Ok(attention_to(query, cache.pairs(i).chain([new]), &sights)?);
+                    let pairs = cache.pairs(i).chain([new]);
+                    return Ok(attention_to(query, pairs, &sights, layer.products())?);
                 }
                 let (keys, values) = cache.joined(i, cache.len(), new)?;
                 Ok(attention(query, &keys, &values, true)?)
@@ -201,7 +202,8 @@ impl TextModel {
             ctl.check()?;
             let attend = |query: &Tensor, new: &(Tensor, Tensor)| {
                 if query.device().is_cpu() {
-                    return Ok(attention_to(query, cache.pairs(i).chain([new]), &sights)?);
+                    let pairs = cache.pairs(i).chain([new]);
+                    return Ok(attention_to(query, pairs, &sights, layer.products())?);
                 }
                 let mut out = Vec::with_capacity(branches.len());
                 let mut start = 0;

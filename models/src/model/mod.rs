@@ -151,6 +151,12 @@ impl Model {
         self.head_table().weight()
     }
 
+    /// Whether this process rounds hidden states to bf16 when it multiplies them by the head, as every other product of this
+    /// model does: beside bf16 weights on CPUs that multiply bf16 by bf16.
+    pub fn head_rounds_rows(&self) -> bool {
+        self.head_table().rounds_rows()
+    }
+
     fn head_table(&self) -> &Table {
         self.head.as_ref().unwrap_or(&self.text.embeddings)
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use candle_core::{DType, Error, Result, Storage, Tensor};
-use spare_kernels::attention::{Floats, KeyValues, Seen, Shape, View};
+use spare_kernels::attention::{Floats, KeyValues, Products, Seen, Shape, View};
 
 use super::failed;
 use super::softmax::softmax;
@@ -31,13 +31,14 @@ pub(crate) struct Sight {
     pub(crate) own: Vec<Range<usize>>,
 }
 
-/// Grouped-query attention on the CPU: `q` `[heads, n, d]` to the keys and values of all `pairs`, each `[kv_heads, tokens, d]` f32,
+/// Grouped-query attention on the CPU, its products in `products`: `q` `[heads, n, d]` to the keys and values of all `pairs`, each `[kv_heads, tokens, d]` f32,
 /// one sight a query, to `[n, heads * d]`. Views of any strides will do. A query's result depends on nothing but that query and the
 /// sequence of keys that it sees.
 pub(crate) fn attention_to<'a>(
     q: &Tensor,
     pairs: impl IntoIterator<Item = &'a (Tensor, Tensor)>,
     sights: &[Sight],
+    products: Products,
 ) -> Result<Tensor> {
     let (heads, n, size) = q.dims3()?;
     let pairs: Vec<&(Tensor, Tensor)> = pairs.into_iter().collect();
@@ -69,6 +70,7 @@ pub(crate) fn attention_to<'a>(
         kv_heads,
         size,
         scale: (1.0 / (size as f64).sqrt()) as f32,
+        products,
     };
     let (storage, layout) = q.storage_and_layout();
     let mut out = vec![0f32; n * heads * size];
@@ -218,7 +220,7 @@ mod tests {
             sight(2, &[4..7, 11..13]),
         ];
         let q = wave((heads, sights.len(), d), 0.7);
-        let got = attention_to(&q, &pairs, &sights).unwrap();
+        let got = attention_to(&q, &pairs, &sights, Products::F32).unwrap();
         let got = got.to_vec2::<f32>().unwrap();
         for (row, sight) in sights.iter().enumerate() {
             let ranges = std::iter::once(0..sight.prefix).chain(sight.own.iter().cloned());

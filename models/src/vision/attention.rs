@@ -67,7 +67,7 @@ impl Attention {
                 sights.extend(std::iter::repeat_n(sight, len));
                 start += len;
             }
-            attention_to(&query, [&(key, value)], &sights)?
+            attention_to(&query, [&(key, value)], &sights, self.qkv.products())?
         } else {
             let mut start = 0;
             let mut outputs = Vec::with_capacity(stretches.len());
