@@ -57,6 +57,13 @@ fn machine() -> String {
         "device: {device}\nthreads: {cores}\nmemory available: {memory}"
     );
     let _ = writeln!(out, "cpu features: {}", features().join(" "));
+    let path = spare_kernels::Path::current();
+    let rounds = if path.multiplies_bf16() {
+        " (bf16 by bf16: beside weights in bf16 activations are rounded to bf16 too)"
+    } else {
+        ""
+    };
+    let _ = writeln!(out, "kernels: {path}{rounds}");
     out
 }
 
