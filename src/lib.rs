@@ -88,4 +88,6 @@ pub use pruner::{EventOutcome, EvidenceBuilder, PruneOptions, Pruned, Pruner};
 #[cfg(feature = "engine")]
 pub use session::{Session, SessionMemory};
 #[cfg(feature = "engine")]
+pub use spare_kernels::keep_freed_memory;
+#[cfg(feature = "engine")]
 pub use spare_models::{Control, DeviceChoice, Progress, WeightDtype, hub};

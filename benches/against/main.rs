@@ -95,6 +95,8 @@ fn prefill(folder: &Path, dtype: WeightDtype) -> Value {
 }
 
 fn main() {
+    // As `spare` does.
+    spare::keep_freed_memory();
     let arguments: Vec<String> = std::env::args()
         .skip(1)
         .filter(|a| a != "--bench")

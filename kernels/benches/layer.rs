@@ -2,7 +2,7 @@
 //! that 4 times the printed Gelem/s are GFLOP/s), norms, rotary, SwiGLU (elements are values).
 #![allow(clippy::single_range_in_vec_init, missing_docs, clippy::unwrap_used)]
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use spare_kernels::attention::{Floats, KeyValues, Products, Seen, Shape, View, attention};
 use spare_kernels::layer::{RmsNorm, Rotation, add_rms_norm, rms_norm, rotary, swiglu};
 
@@ -60,9 +60,12 @@ fn attend(c: &mut Criterion) {
             .sum();
         let mut out = vec![0.0; q.len()];
         group.throughput(Throughput::Elements((pairs * 16 * 128) as u64));
-        group.bench_function(name, |b| {
-            b.iter(|| attention(SHAPE, view(&q, 16), &[pair], &seen, &mut out).unwrap());
-        });
+        for products in [Products::F32, Products::Bf16] {
+            let shape = Shape { products, ..SHAPE };
+            group.bench_function(BenchmarkId::new(name, format!("{products:?}")), |b| {
+                b.iter(|| attention(shape, view(&q, 16), &[pair], &seen, &mut out).unwrap());
+            });
+        }
     }
     group.finish();
 }

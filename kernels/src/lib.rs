@@ -4,11 +4,13 @@
 pub mod attention;
 pub mod gemm;
 pub mod layer;
+mod memory;
 mod path;
 pub mod reverse_kl;
 mod shape;
 mod simd;
 
+pub use memory::keep_freed_memory;
 pub use path::{PATH_VARIABLE, Path};
 pub use reverse_kl::{
     Blocking, Divergence, HeadError, HeadInput, Options, Precision, Weight, reverse_kl,

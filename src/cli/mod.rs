@@ -83,6 +83,8 @@ enum Verb {
 
 /// Runs the program on the process's arguments.
 pub fn main() -> ExitCode {
+    #[cfg(feature = "engine")]
+    crate::keep_freed_memory();
     run(std::env::args_os())
 }
 
