@@ -155,6 +155,22 @@ impl Checkpoint {
             .transpose()
     }
 
+    /// Every tensor in order of names, with its shape and its values in f32.
+    #[cfg(feature = "train")]
+    pub(crate) fn f32_tensors(&self) -> Result<Vec<(String, Vec<usize>, Vec<f32>)>, ModelError> {
+        let mut out = Vec::new();
+        for (name, source) in source::Source::all(self) {
+            out.push((
+                name.clone(),
+                source.shape().to_vec(),
+                source.raw()?.to_f32()?,
+            ));
+            source.release();
+        }
+        out.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(out)
+    }
+
     /// SHA-256 over config.json (of a GGUF file: as it was read) and the weight files in the order of their names, each preceded by its length as a
     /// little-endian u64. Computed at the first call. A folder and the same files in memory hash alike.
     pub fn hash(&self) -> [u8; 32] {
