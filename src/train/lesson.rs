@@ -59,7 +59,7 @@ fn look(world: &Environment, random: &mut Random) -> Result<Trajectory, ImageErr
         "read_bar" => "crop",
         tool => tool,
     };
-    let mut parts = world.answer(&ToolCall::new("look", tool, thing.place()))?;
+    let mut parts = world.answer(&ToolCall::written("look", tool, thing.place()))?;
     parts.push(Part::text("What is shown?"));
     let answer = format!("{} = {}", thing.name(), thing.value);
     run.push(Message::user_parts(parts))
@@ -87,7 +87,7 @@ fn find(world: &Environment, random: &mut Random) -> Result<Trajectory, ImageErr
         return world.start();
     };
     let mut run = asked(world, &format!("Where is the {}?", thing.name()))?;
-    let call = ToolCall::new("call_1", thing.tool(), thing.place());
+    let call = ToolCall::written("call_1", thing.tool(), thing.place());
     run.push(Message::assistant(None, "", vec![call]));
     Ok(run)
 }

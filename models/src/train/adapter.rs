@@ -100,7 +100,8 @@ impl Adapters {
     pub(super) fn save(&self, folder: &Path, base: &str) -> Result<(), TrainError> {
         std::fs::create_dir_all(folder).map_err(|error| TrainError::file(folder, error))?;
         let tensors = self.vars.iter();
-        let tensors = tensors.map(|(name, var)| (format!("{WRAPPED}{name}"), var.as_tensor().clone()));
+        let tensors =
+            tensors.map(|(name, var)| (format!("{WRAPPED}{name}"), var.as_tensor().clone()));
         save(tensors.collect(), &folder.join(FILE), SavedDtype::F32)?;
         let LoraSettings {
             rank,
@@ -114,8 +115,8 @@ impl Adapters {
             "inference_mode": true, "target_modules": module_pattern(targets),
         });
         let path = folder.join(CARD);
-        let text = serde_json::to_string_pretty(&card)
-            .map_err(|error| TrainError::file(&path, error))?;
+        let text =
+            serde_json::to_string_pretty(&card).map_err(|error| TrainError::file(&path, error))?;
         write(&path, text.as_bytes())
     }
 
@@ -132,7 +133,10 @@ impl Adapters {
             *var = Var::from_tensor(&Tensor::from_vec(values, var.dims(), &Device::Cpu)?)?;
         }
         match values.keys().next() {
-            Some(name) => Err(TrainError::file(&path, format!("found {name}, expected no such adapter"))),
+            Some(name) => Err(TrainError::file(
+                &path,
+                format!("found {name}, expected no such adapter"),
+            )),
             None => Ok(()),
         }
     }
@@ -140,7 +144,9 @@ impl Adapters {
 
 /// Layers of the text model, without the tower, whose last name is a target.
 fn layers(params: &Params, targets: &[String]) -> Vec<String> {
-    let names = params.names().filter_map(|name| name.strip_suffix(".weight"));
+    let names = params
+        .names()
+        .filter_map(|name| name.strip_suffix(".weight"));
     let text = names.filter(|name| name.contains("layers.") && !name.contains("visual."));
     text.filter(|name| {
         let last = name.rsplit('.').next().unwrap_or("");

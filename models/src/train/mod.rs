@@ -5,6 +5,7 @@
 //! is learnt (which tokens, with what weight) is the caller's choice, sequence by sequence.
 
 mod adamw;
+mod adapter;
 mod batch;
 mod error;
 mod model;
@@ -17,6 +18,7 @@ mod tower;
 mod trainer;
 
 pub use adamw::AdamW;
+pub use adapter::LoraSettings;
 pub use batch::{Sequence, TrainPicture};
 pub use error::TrainError;
 pub use model::{Outcome, TrainModel};

@@ -8,8 +8,9 @@ use half::bf16;
 use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 
-use super::TrainError;
+use super::adapter::Adapters;
 use super::ops::with_values;
+use super::{LoraSettings, TrainError};
 use crate::checkpoint::Checkpoint;
 
 /// Every tensor of a checkpoint by its name, f32, and which of them are trained.
@@ -18,6 +19,7 @@ pub struct Params {
     vars: BTreeMap<String, Var>,
     /// Beginnings of the names that stand still.
     frozen: Vec<String>,
+    adapters: Option<Adapters>,
 }
 
 /// The type that weights are written in.
@@ -76,7 +78,77 @@ impl Params {
     /// What is trained, in order of names.
     pub fn trained(&self) -> impl Iterator<Item = (&str, &Var)> {
         let vars = self.vars.iter().map(|(name, var)| (name.as_str(), var));
-        vars.filter(|(name, _)| !self.stands_still(name))
+        let own = vars.filter(|(name, _)| !self.stands_still(name));
+        let adapters = self.adapters.iter().flat_map(|adapters| &adapters.vars);
+        own.chain(adapters.map(|(name, var)| (name.as_str(), var)))
+    }
+
+    /// Lets everything stand still and puts adapters beside the text model's layers, which change nothing yet.
+    ///
+    /// # Errors
+    /// Where no layer is a target or the rank is 0.
+    pub fn adapt(&mut self, settings: LoraSettings) -> Result<(), TrainError> {
+        self.adapters = Some(Adapters::new(self, settings)?);
+        self.frozen = vec![String::new()];
+        Ok(())
+    }
+
+    /// Adds the adapters to the weights and takes them away; everything is trained again.
+    ///
+    /// # Errors
+    /// Where shapes do not fit.
+    pub fn merge(&mut self) -> Result<(), TrainError> {
+        let Some(adapters) = self.adapters.take() else {
+            return Ok(());
+        };
+        self.frozen.clear();
+        for (name, delta) in adapters.deltas()? {
+            if let Some(var) = self.vars.get_mut(&name) {
+                *var = Var::from_tensor(&(var.as_detached_tensor() + delta)?.detach())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the adapters as peft reads them: `adapter_model.safetensors` and `adapter_config.json`. `base` names the model they belong to.
+    ///
+    /// # Errors
+    /// Where there are none or a file cannot be written.
+    pub fn save_adapters(&self, folder: &Path, base: &str) -> Result<(), TrainError> {
+        match &self.adapters {
+            Some(adapters) => adapters.save(folder, base),
+            None => Err(TrainError::file(
+                folder,
+                "found no adapters, expected some to write",
+            )),
+        }
+    }
+
+    /// Reads adapters of the same places.
+    ///
+    /// # Errors
+    /// Where a tensor is missing, too many or of another size.
+    pub fn load_adapters(&mut self, folder: &Path) -> Result<(), TrainError> {
+        match &mut self.adapters {
+            Some(adapters) => adapters.load(folder),
+            None => Err(TrainError::file(
+                folder,
+                "found no adapters in the model, expected some to read into",
+            )),
+        }
+    }
+
+    /// Whether there are adapters.
+    pub fn adapted(&self) -> bool {
+        self.adapters.is_some()
+    }
+
+    /// What the adapter of a layer adds to its output.
+    pub(super) fn adapter(&self, layer: &str, x: &Tensor) -> Result<Option<Tensor>, TrainError> {
+        match &self.adapters {
+            Some(adapters) => adapters.forward(layer, x),
+            None => Ok(None),
+        }
     }
 
     /// Numbers that are trained.

@@ -13,6 +13,7 @@ use super::{SavedDtype, Settings, TrainError, TrainModel, Trainer};
 /// replaced in part; the sum of the weights tells.
 const WEIGHTS: &str = "model.safetensors";
 const MOMENTS: &str = "moments.safetensors";
+const ADAPTERS: &str = "adapter";
 const STATE: &str = "state.json";
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -45,6 +46,10 @@ impl Trainer {
         self.model
             .params()
             .save(&folder.join(WEIGHTS), SavedDtype::F32)?;
+        if self.model.params().adapted() {
+            let adapters = folder.join(ADAPTERS);
+            self.model.params().save_adapters(&adapters, "")?;
+        }
         save(moments, &folder.join(MOMENTS), SavedDtype::F32)?;
         let state = State {
             step: self.step,
@@ -94,6 +99,10 @@ impl Trainer {
                 return Err(TrainError::file(&weights, found));
             }
             trainer.model.params_mut().insert(&name, &shape, values)?;
+        }
+        if trainer.model.params().adapted() {
+            let adapters = folder.join(ADAPTERS);
+            trainer.model.params_mut().load_adapters(&adapters)?;
         }
         for (name, values) in read(&folder.join(MOMENTS))? {
             if let Some(name) = name.strip_prefix("first.") {

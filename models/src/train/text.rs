@@ -28,7 +28,11 @@ impl Decoder<'_> {
 
     /// `x · weightᵀ + bias` with the weights of this name.
     fn linear(&self, x: &Tensor, name: &str, bias: bool) -> Result<Tensor, TrainError> {
-        let y = x.matmul(&self.weight(&format!("{name}.weight"))?.t()?)?;
+        let mut y = x.matmul(&self.weight(&format!("{name}.weight"))?.t()?)?;
+        let layer = format!("{}{name}", self.prefix);
+        if let Some(more) = self.params.adapter(&layer, x)? {
+            y = (y + more)?;
+        }
         Ok(match bias {
             true => y.broadcast_add(&self.weight(&format!("{name}.bias"))?)?,
             false => y,

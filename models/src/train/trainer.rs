@@ -76,7 +76,10 @@ impl Trainer {
     pub fn new(mut model: TrainModel, settings: Settings) -> Self {
         let still = settings.rates.iter().filter(|rate| rate.factor == 0.0);
         let still: Vec<String> = still.map(|rate| rate.prefix.clone()).collect();
-        model.params_mut().freeze(&still);
+        // Under adapters everything else stands still already.
+        if !model.params().adapted() {
+            model.params_mut().freeze(&still);
+        }
         Self {
             model,
             settings,

@@ -1,6 +1,8 @@
 //! Runs of several steps.
 
-use spare_models::train::{Rate, SavedDtype, Schedule, Settings, TrainModel, Trainer};
+use spare_models::train::{
+    LoraSettings, Rate, SavedDtype, Schedule, Settings, TrainModel, Trainer,
+};
 use spare_models::{Checkpoint, Device, WeightDtype, load};
 
 use crate::files::{NAMES, folder, model, sequences};
@@ -88,4 +90,69 @@ fn what_stands_still_does_not_move_and_what_is_saved_loads() {
     let fresh = TrainModel::load(&Checkpoint::open(&folder(NAMES[0])).unwrap()).unwrap();
     let names: Vec<&str> = fresh.params().names().collect();
     assert_eq!(names, moved.params().names().collect::<Vec<_>>());
+}
+
+#[test]
+fn adapters_change_nothing_at_first_learn_merge_and_come_back() {
+    let batch = sequences(NAMES[0]);
+    let lora = || LoraSettings {
+        rank: 3,
+        alpha: 6.0,
+        targets: ["q_proj", "v_proj", "down_proj"]
+            .map(str::to_owned)
+            .to_vec(),
+        seed: 5,
+    };
+    let plain = model(NAMES[0]);
+    let mut adapted = model(NAMES[0]);
+    adapted.params_mut().adapt(lora()).unwrap();
+    let before = plain.all_logits(&batch[0]).unwrap();
+    assert_eq!(before, adapted.all_logits(&batch[0]).unwrap());
+    let mut trainer = Trainer::new(adapted, settings("model.visual."));
+    assert!(
+        trainer
+            .model()
+            .params()
+            .trained()
+            .all(|(name, _)| name.contains(".lora_"))
+    );
+    let first = trainer.learn(&batch).unwrap().outcome.loss;
+    for _ in 0..8 {
+        trainer.learn(&batch).unwrap();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    trainer.save(folder.path()).unwrap();
+    let mut fresh = model(NAMES[0]);
+    fresh.params_mut().adapt(lora()).unwrap();
+    let mut resumed = Trainer::resume(fresh, settings("model.visual."), folder.path()).unwrap();
+    let (a, b) = (
+        trainer.learn(&batch).unwrap(),
+        resumed.learn(&batch).unwrap(),
+    );
+    assert_eq!(a.outcome.loss, b.outcome.loss);
+    assert!(a.outcome.loss < first * 0.95, "{first} {}", a.outcome.loss);
+    // The adapters of the saved state, merged into the plain weights, are the same model.
+    let mut merged = model(NAMES[0]);
+    merged.params_mut().adapt(lora()).unwrap();
+    merged
+        .params_mut()
+        .load_adapters(&folder.path().join("adapter"))
+        .unwrap();
+    let beside = merged.all_logits(&batch[0]).unwrap();
+    merged.params_mut().merge().unwrap();
+    let inside = merged.all_logits(&batch[0]).unwrap();
+    let pairs = || beside.iter().zip(&inside);
+    assert!(pairs().all(|(a, b)| (a - b).abs() < 1e-4));
+    assert!(
+        beside
+            .iter()
+            .zip(&before)
+            .any(|(a, b)| (a - b).abs() > 1e-2)
+    );
+    let none = LoraSettings {
+        targets: vec!["no_proj".into()],
+        ..lora()
+    };
+    let error = model(NAMES[0]).params_mut().adapt(none).unwrap_err();
+    assert!(error.to_string().contains("no_proj"), "{error}");
 }

@@ -1,6 +1,5 @@
 //! What does the model say next, and what does that mean?
 
-use serde_json::Value;
 use serde_json::value::RawValue;
 use spare_models::Control;
 
@@ -57,11 +56,11 @@ pub fn parse(text: &str, id: &str) -> Turn {
         return broken();
     };
     // The arguments stay as the model wrote them, so that it reads its own words again.
-    let arguments = Value::String(call.arguments.get().to_owned());
-    if !call.arguments.get().starts_with('{') {
+    let arguments = call.arguments.get().to_owned();
+    if !arguments.starts_with('{') {
         return broken();
     }
-    let call = ToolCall::new(id, call.name, arguments);
+    let call = ToolCall::written(id, call.name, arguments);
     Turn::Call(Message::assistant(thought, "", vec![call]))
 }
 

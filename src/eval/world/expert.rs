@@ -298,9 +298,9 @@ impl<'a> Writer<'a> {
         )
     }
 
-    fn turn(&mut self, thought: &str, name: &str, arguments: Value) -> Result<(), ImageError> {
+    fn turn(&mut self, thought: &str, name: &str, arguments: String) -> Result<(), ImageError> {
         let turns = self.run.messages.iter().filter(|m| !m.calls.is_empty());
-        let call = ToolCall::new(format!("call_{}", turns.count() + 1), name, arguments);
+        let call = ToolCall::written(format!("call_{}", turns.count() + 1), name, arguments);
         let answer = self.world.answer(&call)?;
         let id = call.id.clone().unwrap_or_default();
         let turn = Message::assistant(Some(thought.to_owned()), "", vec![call]);
@@ -315,8 +315,8 @@ impl<'a> Writer<'a> {
 }
 
 /// One argument as models are taught to write it, with a space behind the colon.
-fn spaced(name: &str, value: &Value) -> Value {
-    Value::String(format!("{{\"{name}\": {value}}}"))
+fn spaced(name: &str, value: &Value) -> String {
+    format!("{{\"{name}\": {value}}}")
 }
 
 fn say(sentence: &str, about: &str, value: &str) -> String {

@@ -77,8 +77,8 @@ impl Thing {
     }
 
     /// The argument that names its cell, as models are taught to write it.
-    pub(crate) fn place(&self) -> serde_json::Value {
-        format!("{{\"cell\": [{}, {}]}}", self.cell.0, self.cell.1).into()
+    pub(crate) fn place(&self) -> String {
+        format!("{{\"cell\": [{}, {}]}}", self.cell.0, self.cell.1)
     }
 
     /// The tool that shows its value.
