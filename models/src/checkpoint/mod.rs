@@ -29,6 +29,10 @@ pub(crate) use weights::{Stack, Weights};
 
 use crate::ModelError;
 
+/// Name, shape and values of a tensor.
+#[cfg(feature = "train")]
+pub(crate) type NamedValues = (String, Vec<usize>, Vec<f32>);
+
 /// The files of one checkpoint, opened but not yet checked against a model: config.json, the optional
 /// generation_config.json and one or more safetensors files, or a GGUF file that says the same.
 #[derive(Debug)]
@@ -157,7 +161,7 @@ impl Checkpoint {
 
     /// Every tensor in order of names, with its shape and its values in f32.
     #[cfg(feature = "train")]
-    pub(crate) fn f32_tensors(&self) -> Result<Vec<(String, Vec<usize>, Vec<f32>)>, ModelError> {
+    pub(crate) fn f32_tensors(&self) -> Result<Vec<NamedValues>, ModelError> {
         let mut out = Vec::new();
         for (name, source) in source::Source::all(self) {
             out.push((

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use rayon::prelude::*;
 
 use super::write;
-use crate::cli::model;
+use crate::cli::options;
 use crate::cli::output::print;
 use crate::eval::agent::{Method, Played, Player, Set, Table};
 use crate::eval::world::DEV_SEED;
@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
         spare_models::set_threads(threads);
     }
     let methods = methods(&args.methods)?;
-    let engine = model::load(&args.model, None, WeightDtype::F32, DeviceChoice::Cpu)?;
+    let engine = options::load(&args.model, None, WeightDtype::F32, DeviceChoice::Cpu)?;
     let player = Player::new(Arc::new(engine));
     let set = match args.set {
         Which::Standard => Set::Standard,

@@ -90,9 +90,10 @@ impl Method {
         if self != Self::KlOnly {
             return Ok(pruned.history);
         }
-        // Only what is deleted changes.
+        // Only what is deleted changes. No mark says that an event was decided, so only the newest one counts.
         let mut history = before.clone();
-        let plans = pruned.events.iter().flat_map(|event| &event.plan.segments);
+        let newest = pruned.events.last().into_iter();
+        let plans = newest.flat_map(|event| &event.plan.segments);
         for plan in plans.filter(|plan| plan.verdict == Verdict::Delete) {
             if let Some(segment) = pruned.segments.get(plan.segment) {
                 history.replace(segment.message, segment.slot, &segment.range, "");

@@ -10,7 +10,7 @@ use super::turn::Turn;
 use super::{Method, turn};
 use crate::engine::Engine;
 use crate::error::Error;
-use crate::eval::world::{Conflict, Environment, Knobs, grade};
+use crate::eval::world::{Conflict, Environment, Kind, Knobs, Task, grade};
 use crate::replay::PictureRoot;
 use crate::score::LocalScorer;
 use crate::trajectory::{Message, Trajectory};
@@ -246,20 +246,18 @@ impl Player {
             Stop::Broken(text) => (text.clone(), "broken"),
             Stop::Turns | Stop::Summary => (String::new(), "turns"),
         };
-        let stale = conflicts.iter().any(|conflict| {
-            let mut values = task.values();
-            if let Some(value) = values.get_mut(conflict.step) {
-                value.clone_from(&conflict.stale);
-            }
-            grade(&answer, &task.answer(&values))
-        });
+        let right = end == "answer" && grade(&answer, &expected);
+        let stale = !right
+            && conflicts
+                .iter()
+                .any(|conflict| stale(task, conflict, &answer));
         Ok(Played {
             method,
             index,
             kind: format!("{:?}", task.kind).to_lowercase(),
             steps: task.steps,
-            right: end == "answer" && grade(&answer, &expected),
-            stale: stale && !grade(&answer, &expected),
+            right,
+            stale,
             answer,
             expected,
             end,
@@ -269,5 +267,21 @@ impl Player {
             pushed: counter.into_inner(),
             seconds: started.elapsed().as_secs_f64(),
         })
+    }
+}
+
+/// Whether an answer is the one that a guess in the place of the reading leads to; where every value is said, whether it says the guess.
+fn stale(task: &Task, conflict: &Conflict, answer: &str) -> bool {
+    let mut values = task.values();
+    if let Some(value) = values.get_mut(conflict.step) {
+        value.clone_from(&conflict.stale);
+    }
+    let Some(thing) = task.asked().get(conflict.step) else {
+        return false;
+    };
+    let said = format!("{} = {}", thing.name(), conflict.stale);
+    match task.kind {
+        Kind::Read => answer.split(',').any(|item| grade(item, &said)),
+        _ => grade(answer, &task.answer(&values)),
     }
 }
