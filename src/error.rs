@@ -27,6 +27,10 @@ pub enum Error {
     #[cfg(feature = "cli")]
     #[error(transparent)]
     Read(#[from] spare_read::Error),
+    /// Training.
+    #[cfg(feature = "train")]
+    #[error(transparent)]
+    Train(#[from] spare_models::train::TrainError),
     /// What failed, with the record it belongs to.
     #[error("{place}: {source}")]
     Record {

@@ -78,6 +78,8 @@ pub mod score;
 #[cfg(feature = "engine")]
 mod session;
 pub mod summary;
+#[cfg(feature = "train")]
+pub mod train;
 pub mod trajectory;
 
 #[cfg(feature = "engine")]

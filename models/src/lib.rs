@@ -53,6 +53,8 @@ mod qwen2_vl;
 mod qwen3;
 mod qwen3_vl;
 mod qwen3_vl_moe;
+#[cfg(feature = "train")]
+pub mod train;
 mod vision;
 
 pub use cache::KvCache;

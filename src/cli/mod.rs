@@ -36,6 +36,8 @@ mod rule;
 mod score;
 #[cfg(feature = "engine")]
 mod shade;
+#[cfg(feature = "train")]
+mod train;
 
 use std::ffi::OsString;
 use std::io;
@@ -67,6 +69,9 @@ enum Verb {
     /// Make labelled runs, and measure rules on them.
     #[cfg(feature = "engine")]
     Eval(eval::Args),
+    /// Train a checkpoint by a recipe; a stopped run goes on where its last checkpoint stands.
+    #[cfg(feature = "train")]
+    Train(train::Args),
     /// Name every rule that a history breaks, before or after pruning.
     Check(check::Args),
     /// Bring the original back, byte for byte.
@@ -109,6 +114,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Explain(args) => done(explain::run(&args)),
         #[cfg(feature = "engine")]
         Verb::Eval(args) => done(eval::run(&args)),
+        #[cfg(feature = "train")]
+        Verb::Train(args) => done(train::run(&args)),
         Verb::Check(args) => check::run(&args),
         Verb::Restore(args) => done(restore::run(&args)),
         Verb::Read(args) => read::run(&args),

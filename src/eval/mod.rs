@@ -4,6 +4,7 @@
 //! `text` writes ordinary language about pictures that the model cannot see, so that a reading stands in reasoning alone; `board`
 //! draws pictures that the embedded checkpoint can read again.
 
+pub mod agent;
 pub mod board;
 mod label;
 mod measure;
@@ -14,6 +15,7 @@ mod statistics;
 mod table;
 pub mod text;
 mod thought;
+pub mod world;
 mod yardstick;
 
 pub use label::{Fact, Labelled, Labels, Mention, MentionKind, Standing, Variant};

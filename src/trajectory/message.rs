@@ -116,6 +116,14 @@ impl ToolCall {
         }
     }
 
+    /// A call whose arguments stand as a model wrote them, JSON or not.
+    pub fn written(id: impl Into<String>, name: impl Into<String>, arguments: String) -> Self {
+        Self {
+            arguments: Value::String(arguments),
+            ..Self::new(id, name, Value::Null)
+        }
+    }
+
     /// The arguments' text: the recorded string, or the compact JSON of an object.
     pub fn arguments_text(&self) -> String {
         match &self.arguments {

@@ -29,6 +29,10 @@ pub(crate) use weights::{Stack, Weights};
 
 use crate::ModelError;
 
+/// Name, shape and values of a tensor.
+#[cfg(feature = "train")]
+pub(crate) type NamedValues = (String, Vec<usize>, Vec<f32>);
+
 /// The files of one checkpoint, opened but not yet checked against a model: config.json, the optional
 /// generation_config.json and one or more safetensors files, or a GGUF file that says the same.
 #[derive(Debug)]
@@ -153,6 +157,22 @@ impl Checkpoint {
             .as_ref()
             .map(|bytes| Fields::parse(place(), bytes))
             .transpose()
+    }
+
+    /// Every tensor in order of names, with its shape and its values in f32.
+    #[cfg(feature = "train")]
+    pub(crate) fn f32_tensors(&self) -> Result<Vec<NamedValues>, ModelError> {
+        let mut out = Vec::new();
+        for (name, source) in source::Source::all(self) {
+            out.push((
+                name.clone(),
+                source.shape().to_vec(),
+                source.raw()?.to_f32()?,
+            ));
+            source.release();
+        }
+        out.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(out)
     }
 
     /// SHA-256 over config.json (of a GGUF file: as it was read) and the weight files in the order of their names, each preceded by its length as a

@@ -166,6 +166,24 @@ impl Prompter {
         self.message_start
     }
 
+    /// Ids with which an assistant turn begins, learnt from the template: from the message-start token to what the model writes first.
+    ///
+    /// # Errors
+    /// [`PromptError::Template`] when the template raises.
+    pub fn encode_header(&self) -> Result<Vec<u32>, PromptError> {
+        let user = json!({"role": "user", "content": "x"});
+        let ids = |add_generation_prompt| -> Result<Vec<u32>, PromptError> {
+            let chat = Chat {
+                messages: vec![user.clone()],
+                add_generation_prompt,
+                ..Chat::default()
+            };
+            Ok(self.encode(&self.render(&chat)?, &[])?.ids)
+        };
+        let (short, long) = (ids(false)?, ids(true)?);
+        Ok(long.get(short.len()..).unwrap_or_default().to_vec())
+    }
+
     /// Id of the picture placeholder; `None` for a model that cannot see.
     pub fn image_id(&self) -> Option<u32> {
         self.image

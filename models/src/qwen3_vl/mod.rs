@@ -7,6 +7,8 @@ mod vision;
 use crate::decoder::{Biases, RopeStyle, TextStyle};
 
 pub(crate) use config::VisionConfig;
+#[cfg(feature = "train")]
+pub(crate) use table::table_taps;
 pub(crate) use vision::VisionTower;
 
 /// No biases, norms within each head, three rotary axes that take turns; head_dim differs from hidden / heads in released files.

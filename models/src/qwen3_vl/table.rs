@@ -54,7 +54,7 @@ impl LearnedPositions {
 /// For each of `len` places along an axis the two entries of a table of `side` that it lies between, with their weights.
 /// Both ends of the axis fall on both ends of the table; f32 in the operation order of transformers 5.24
 /// (`_interpolation_axis_taps_weights`, bilinear, align_corners).
-pub(super) fn table_taps(len: usize, side: usize) -> Vec<[(usize, f32); 2]> {
+pub(crate) fn table_taps(len: usize, side: usize) -> Vec<[(usize, f32); 2]> {
     let last = side.saturating_sub(1);
     (0..len)
         .map(|index| {

@@ -1,5 +1,7 @@
 //! `spare eval`: labelled runs, and what the rules make of them.
 
+mod board;
+mod episodes;
 mod future;
 mod omissions;
 mod rules;
@@ -22,6 +24,10 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum What {
+    /// Let an agent act in the world with every way of pruning, and count right answers.
+    Board(board::Args),
+    /// Write episodes of the world's scripted expert, with pictures.
+    Episodes(episodes::Args),
     /// Write labelled runs: the same bytes from the same seed everywhere.
     Runs(runs::Args),
     /// Every rule on labelled runs, side by side: what is lost, what is kept for nothing, what goes.
@@ -34,6 +40,8 @@ enum What {
 
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     match &args.what {
+        What::Board(args) => board::run(args),
+        What::Episodes(args) => episodes::run(args),
         What::Runs(args) => runs::run(args),
         What::Rules(args) => rules::run(args),
         What::Future(args) => future::run(args),

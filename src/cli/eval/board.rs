@@ -1,0 +1,103 @@
+//! `spare eval board`: an agent acts, every method prunes, the world grades.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use clap::ValueEnum;
+use rayon::prelude::*;
+
+use super::write;
+use crate::cli::options;
+use crate::cli::output::print;
+use crate::eval::agent::{Method, Played, Player, Set, Table};
+use crate::eval::world::DEV_SEED;
+use crate::{Control, DeviceChoice, Error, WeightDtype};
+
+/// Let an agent act in the world with every way of pruning, and count right answers.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The agent: a checkpoint that was trained for the world (see docs/train).
+    #[arg(long, default_value = "board")]
+    model: String,
+    /// `all`, or names with commas: full, delete-all, evidence-only, random, kl-only, mean, paper, default.
+    #[arg(long, default_value = "all", value_delimiter = ',')]
+    methods: Vec<String>,
+    /// How many episodes.
+    #[arg(long, default_value_t = 300)]
+    episodes: usize,
+    /// The seed of the episodes.
+    #[arg(long, default_value_t = DEV_SEED)]
+    seed: u64,
+    /// `standard`: the agent acts from the start. `conflict`: it goes on behind an opening in which a wrong guess is said again and again.
+    #[arg(long, value_enum, default_value_t = Which::Standard)]
+    set: Which,
+    /// Worker threads; all cores without it.
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// The folder for table.csv, table.json and episodes.jsonl.
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Which {
+    Standard,
+    Conflict,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), Error> {
+    if let Some(threads) = args.threads {
+        spare_models::set_threads(threads);
+    }
+    let methods = methods(&args.methods)?;
+    let engine = options::load(&args.model, None, WeightDtype::F32, DeviceChoice::Cpu)?;
+    let player = Player::new(Arc::new(engine));
+    let set = match args.set {
+        Which::Standard => Set::Standard,
+        Which::Conflict => Set::Conflict,
+    };
+    let done = AtomicUsize::new(0);
+    let played: Result<Vec<Vec<Played>>, Error> = (0..args.episodes)
+        .into_par_iter()
+        .map(|index| {
+            let played = player.play(set, args.seed, index, &methods, &Control::none());
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            if done.is_multiple_of(20) || done == args.episodes {
+                eprintln!("{done}/{} episodes", args.episodes);
+            }
+            played
+        })
+        .collect();
+    let played = played?;
+    let table = Table::of(&played);
+    if let Some(folder) = &args.output {
+        let lines: Vec<String> = played
+            .iter()
+            .flatten()
+            .map(|p| serde_json::json!(p).to_string() + "\n")
+            .collect();
+        write(&folder.join("episodes.jsonl"), lines.concat().as_bytes())?;
+        write(&folder.join("table.csv"), table.csv().as_bytes())?;
+        let json = serde_json::json!(table).to_string();
+        write(&folder.join("table.json"), json.as_bytes())?;
+    }
+    print(table.text().as_bytes())
+}
+
+fn methods(names: &[String]) -> Result<Vec<Method>, Error> {
+    if names == ["all"] {
+        return Ok(Method::ALL.to_vec());
+    }
+    let known = || Method::ALL.map(Method::name).join(", ");
+    names
+        .iter()
+        .map(|name| {
+            Method::named(name).ok_or_else(|| Error::Option {
+                option: "--methods",
+                found: format!("`{name}`"),
+                expected: format!("all, or some of {}", known()),
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,14 @@
+//! What does it do to an agent's answers when its reasoning is pruned on the way?
+//!
+//! A model acts in the [`world`](super::world): it reasons, calls, sees, summarises; at each summary a method prunes the history, and the
+//! model goes on with what is left. Every method sees the same beginning up to the first summary.
+
+mod method;
+mod play;
+mod result;
+mod turn;
+
+pub use method::Method;
+pub use play::{Played, Player, Set};
+pub use result::{Row, Table};
+pub use turn::{Turn, parse};

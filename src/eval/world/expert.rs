@@ -1,0 +1,350 @@
+//! How does somebody who knows the board work on a task? Whole episodes to learn from, and openings to go on from.
+
+use serde_json::{Value, json};
+use spare_models::image::ImageError;
+
+use super::question::{Kind, LIMIT};
+use super::scene::Thing;
+use super::{Environment, Knobs};
+use crate::eval::Random;
+use crate::trajectory::{Message, Part, PictureSource, ToolCall, Trajectory};
+
+const LOCATE: &[&str] = &[
+    "The {a} is in cell {v}.",
+    "I can see the {a} at cell {v}.",
+    "Looking at the board, the {a} sits in cell {v}.",
+];
+const NEED: &[&str] = &[
+    "Its digit is too small to read here, so I will crop that cell.",
+    "I cannot read the digit at this size. I crop the cell to zoom in.",
+    "I should zoom in with a crop before I trust any reading.",
+];
+const GUESS: &[&str] = &[
+    "At this size the digit looks like {v}.",
+    "My first guess for it is {v}.",
+    "It might be a {v}, but I am not sure.",
+];
+const AGAIN: &[&str] = &[
+    "The {a} still looks like {v}.",
+    "From the board I had {v} for the {a}.",
+    "As I said, the {a} might be a {v}.",
+];
+const READ: &[&str] = &[
+    "The crop shows the digit {v} on the {a}.",
+    "Now I can read it: the {a} carries {v}.",
+    "The {a} has the digit {v}.",
+];
+const FLUFF: &[&str] = &[
+    "Let me keep going step by step.",
+    "I keep the question in mind while I work.",
+    "So far the plan is working well.",
+    "The board has several shapes, and I only need some of them.",
+    "I will stay careful and check each shape that the question names.",
+];
+const NEXT: &[&str] = &[
+    "Next I look for the {a}.",
+    "That leaves the {a}.",
+    "The next shape to check is the {a}.",
+];
+
+/// A guess that the reading contradicts.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Conflict {
+    /// Which of the asked things.
+    pub step: usize,
+    /// The guess.
+    pub stale: String,
+    /// How often it is said.
+    pub mentions: usize,
+    /// Whether the summary states the reading.
+    pub stated: bool,
+}
+
+/// A finished run.
+#[derive(Clone, Debug)]
+pub struct Episode {
+    /// Its name.
+    pub id: String,
+    /// The run; pictures are in memory.
+    pub run: Trajectory,
+    /// Sentences that hold a guess, which nobody can know: not to be learnt.
+    pub guesses: Vec<String>,
+    /// Guesses that a reading contradicts.
+    pub conflicts: Vec<Conflict>,
+    /// The right answer.
+    pub answer: String,
+}
+
+/// The beginning of a run, up to the answer to the first summary call: an agent goes on from here.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    /// The run.
+    pub run: Trajectory,
+    /// Guesses that stand in it.
+    pub conflicts: Vec<Conflict>,
+}
+
+struct Writer<'a> {
+    random: Random,
+    knobs: &'a Knobs,
+    world: &'a Environment,
+    run: Trajectory,
+    guesses: Vec<String>,
+    conflicts: Vec<Conflict>,
+    calls: Vec<String>,
+}
+
+impl Environment {
+    /// The expert's whole episode.
+    ///
+    /// # Errors
+    /// Where a picture cannot be written.
+    pub fn episode(&self, knobs: &Knobs, seed: u64, index: usize) -> Result<Episode, ImageError> {
+        let mut writer = Writer::new(self, knobs, seed, index)?;
+        writer.work(false)?;
+        Ok(Episode {
+            id: format!("world-{seed}-{index:05}"),
+            run: writer.run,
+            guesses: writer.guesses,
+            conflicts: writer.conflicts,
+            answer: self.task.answer(&self.task.values()),
+        })
+    }
+
+    /// The expert's episode up to its first summary, which there must be: see [`Knobs::summaries`].
+    ///
+    /// # Errors
+    /// Where a picture cannot be written.
+    pub fn opening(&self, knobs: &Knobs, seed: u64, index: usize) -> Result<Opening, ImageError> {
+        let mut writer = Writer::new(self, knobs, seed, index)?;
+        writer.work(true)?;
+        Ok(Opening {
+            run: writer.run,
+            conflicts: writer.conflicts,
+        })
+    }
+}
+
+impl<'a> Writer<'a> {
+    fn new(
+        world: &'a Environment,
+        knobs: &'a Knobs,
+        seed: u64,
+        index: usize,
+    ) -> Result<Self, ImageError> {
+        Ok(Self {
+            random: Random::new(seed.rotate_left(32), index),
+            knobs,
+            world,
+            run: world.start()?,
+            guesses: Vec::new(),
+            conflicts: Vec::new(),
+            calls: Vec::new(),
+        })
+    }
+
+    fn work(&mut self, stop_at_summary: bool) -> Result<(), ImageError> {
+        let task = &self.world.task;
+        let (asked, values) = (task.asked(), task.values());
+        if task.kind == Kind::Locate {
+            let thought = asked.first().map(|thing| self.located(thing));
+            self.finish(thought.unwrap_or_default(), &task.answer(&values));
+            return Ok(());
+        }
+        let noted = self.summaries(asked.len());
+        for (i, thing) in asked.iter().enumerate() {
+            let mut thought: Vec<String> = Vec::new();
+            if let Some(last) = i.checked_sub(1).and_then(|last| asked.get(last)) {
+                if !noted.contains(&(i - 1)) {
+                    thought.extend(self.read(last, values.get(..i).unwrap_or_default()));
+                }
+                thought.extend(self.repeated());
+            }
+            if self.random.chance(self.knobs.verbosity) {
+                thought.push(self.random.pick(FLUFF).to_owned());
+            }
+            if i > 0 {
+                thought.push(say(self.random.pick(NEXT), &thing.name(), ""));
+            }
+            thought.push(self.located(thing));
+            if let Some(guess) = self.guess(i, thing) {
+                thought.push(guess);
+            }
+            thought.push(self.random.pick(NEED).to_owned());
+            self.turn(&thought.join(" "), thing.tool(), thing.place())?;
+            self.calls.push(format!(
+                "{}({}, {})",
+                thing.tool(),
+                thing.cell.0,
+                thing.cell.1
+            ));
+            if noted.contains(&i) {
+                let mut thought = self.read(thing, values.get(..=i).unwrap_or_default());
+                thought.push("I note the state before I go on.".into());
+                let summary = self.summary(i + 1);
+                self.turn(
+                    &thought.join(" "),
+                    "summarize_the_task",
+                    spaced("summary", &json!(summary)),
+                )?;
+                if stop_at_summary {
+                    return Ok(());
+                }
+            }
+        }
+        let mut thought = Vec::new();
+        if let Some(last) = asked.last().filter(|_| !noted.contains(&(asked.len() - 1))) {
+            thought.extend(self.read(last, &values));
+        }
+        thought.push("I have every digit that I need.".into());
+        self.finish(thought.join(" "), &task.answer(&values));
+        Ok(())
+    }
+
+    /// Steps after which a summary is made: one a stretch of at most four.
+    fn summaries(&mut self, steps: usize) -> Vec<usize> {
+        if steps < 2 || !self.random.chance(self.knobs.summaries) {
+            return Vec::new();
+        }
+        let first = self.random.within(1, (steps - 1).min(3));
+        (first..steps).step_by(4).collect()
+    }
+
+    fn located(&mut self, thing: &Thing) -> String {
+        let cell = format!("({}, {})", thing.cell.0, thing.cell.1);
+        say(self.random.pick(LOCATE), &thing.name(), &cell)
+    }
+
+    /// The value, and what follows from it and those before.
+    fn read(&mut self, thing: &Thing, values: &[String]) -> Vec<String> {
+        let mut out = vec![say(self.random.pick(READ), &thing.name(), &thing.value)];
+        let task = &self.world.task;
+        let result = task.result(values);
+        match task.kind {
+            Kind::Add if values.len() > 1 => out.push(format!("The total so far is {result}.")),
+            Kind::Count => out.push(format!("So far {result} are above {LIMIT}.")),
+            Kind::Compare if values.len() > 1 => {
+                out.push(format!("The largest so far is the {result}."))
+            }
+            _ => {}
+        }
+        out
+    }
+
+    fn guess(&mut self, step: usize, thing: &Thing) -> Option<String> {
+        let number = thing.number()?;
+        if !self.random.chance(self.knobs.guesses) {
+            return None;
+        }
+        let size = 10u32.pow(thing.value.len() as u32);
+        let least = if thing.value.len() > 1 { size / 10 } else { 0 };
+        let span = size - least;
+        let other =
+            (number - least + self.random.within(1, span as usize - 1) as u32) % span + least;
+        let stale = other.to_string();
+        let sentence = say(self.random.pick(GUESS), &thing.name(), &stale);
+        self.guesses.push(sentence.clone());
+        self.conflicts.push(Conflict {
+            step,
+            stale,
+            mentions: 1,
+            stated: false,
+        });
+        Some(sentence)
+    }
+
+    /// Earlier guesses, said again.
+    fn repeated(&mut self) -> Vec<String> {
+        let asked = self.world.task.asked();
+        let mut out = Vec::new();
+        for conflict in &mut self.conflicts {
+            let Some(thing) = asked.get(conflict.step) else {
+                continue;
+            };
+            if self.random.chance(self.knobs.repeats) {
+                conflict.mentions += 1;
+                out.push(say(self.random.pick(AGAIN), &thing.name(), &conflict.stale));
+            }
+        }
+        self.guesses.extend(out.iter().cloned());
+        out
+    }
+
+    fn summary(&mut self, known: usize) -> String {
+        let task = &self.world.task;
+        let mut facts = Vec::new();
+        for (step, thing) in task.asked().iter().take(known).enumerate() {
+            if self.random.chance(self.knobs.completeness) {
+                facts.push(format!("{} = {}", thing.name(), thing.value));
+                let conflicts = self.conflicts.iter_mut().filter(|c| c.step == step);
+                conflicts.for_each(|c| c.stated = true);
+            }
+        }
+        let result = task.result(task.values().get(..known).unwrap_or_default());
+        if !result.is_empty() && self.random.chance(self.knobs.completeness) {
+            facts.push(format!("{} = {result}", task.word()));
+        }
+        let open: Vec<String> = task.asked().iter().skip(known).map(Thing::name).collect();
+        let or = |list: Vec<String>, between: &str, none: &str| match list.is_empty() {
+            true => none.to_owned(),
+            false => list.join(between),
+        };
+        format!(
+            "Question: {} Done: {}. Evidence: {}. Open: {}.",
+            task.question(),
+            self.calls.join(", "),
+            or(facts, "; ", "none"),
+            or(open, ", ", "nothing"),
+        )
+    }
+
+    fn turn(&mut self, thought: &str, name: &str, arguments: String) -> Result<(), ImageError> {
+        let turns = self.run.messages.iter().filter(|m| !m.calls.is_empty());
+        let call = ToolCall::written(format!("call_{}", turns.count() + 1), name, arguments);
+        let answer = self.world.answer(&call)?;
+        let id = call.id.clone().unwrap_or_default();
+        let turn = Message::assistant(Some(thought.to_owned()), "", vec![call]);
+        self.run.push(turn).push(Message::tool(id, answer));
+        Ok(())
+    }
+
+    fn finish(&mut self, thought: String, answer: &str) {
+        self.run
+            .push(Message::assistant(Some(thought), answer, Vec::new()));
+    }
+}
+
+/// One argument as models are taught to write it, with a space behind the colon.
+fn spaced(name: &str, value: &Value) -> String {
+    format!("{{\"{name}\": {value}}}")
+}
+
+fn say(sentence: &str, about: &str, value: &str) -> String {
+    sentence.replace("{a}", about).replace("{v}", value)
+}
+
+impl Episode {
+    /// The run in OpenAI Chat form as one line, and its pictures by the path it names them by.
+    pub fn to_openai(&self) -> (Value, Vec<(String, Vec<u8>)>) {
+        let mut pictures = Vec::new();
+        let mut messages = self.run.template_messages(usize::MAX);
+        for (message, value) in self.run.messages.iter().zip(&mut messages) {
+            let Some(parts) = value.get_mut("content").and_then(Value::as_array_mut) else {
+                continue;
+            };
+            for (part, value) in message.parts.iter().zip(parts) {
+                let Part::Picture(picture) = part else {
+                    continue;
+                };
+                let path = format!("img/{}-{}.png", self.id, pictures.len());
+                if let PictureSource::Bytes(bytes) = &picture.source {
+                    pictures.push((path.clone(), bytes.to_vec()));
+                }
+                *value = json!({"type": "image_url", "image_url": {"url": path}});
+            }
+        }
+        let run = json!({"id": self.id, "messages": messages, "tools": self.run.tools,
+            "metadata": {"answer": self.answer, "conflicts": self.conflicts}});
+        (run, pictures)
+    }
+}
