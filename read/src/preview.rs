@@ -5,6 +5,19 @@ use serde::Serialize;
 use crate::gate::ObjectSize;
 use crate::readers::{Kind, Outline};
 
+/// What an object is, from its first bytes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Card {
+    /// The kind of a single file; none where no reader reads it, and of a folder.
+    pub kind: Option<Kind>,
+    /// Bytes of all files.
+    pub bytes: u64,
+    /// Files.
+    pub files: usize,
+    /// Estimated tokens of all content.
+    pub tokens: u64,
+}
+
 /// A file of a preview.
 #[derive(Debug, Clone, Serialize)]
 pub struct FilePreview {

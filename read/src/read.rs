@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::path::Path;
-use std::time::Instant;
 
 use crate::anchor::Anchor;
 use crate::collect::{Collector, Found};
@@ -57,7 +56,7 @@ impl Session {
         request: &ReadRequest,
         contents: &[(String, usize)],
     ) -> Collector<'q> {
-        let mut sink = Collector::new(query, Instant::now() + self.limits.time);
+        let mut sink = Collector::new(query, &self.limits);
         sink.skipped.extend(
             loaded
                 .skipped

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::gate::{Decision, Gate, ObjectSize};
 use crate::intent::{Action, Intent};
 use crate::limits::Limits;
-use crate::preview::{FilePreview, Preview};
+use crate::preview::{Card, FilePreview, Preview};
 use crate::readers::{Registry, Sniffed, sniff};
 use crate::source::{Object, Root, Target};
 use crate::state::EvidenceState;
@@ -72,11 +72,21 @@ impl Session {
         }
     }
 
+    /// What it reads in.
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
     /// The same with other limits.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
+    }
+
+    /// Other limits from the next call on.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
     }
 
     /// The same with another gate.
@@ -183,6 +193,24 @@ impl Session {
         }
         preview.skipped.truncate(20);
         Ok(preview)
+    }
+
+    /// What and how large the object is, from its first bytes alone.
+    ///
+    /// # Errors
+    /// As [`Session::preview`].
+    pub fn card(&self, path: &Path) -> Result<Card> {
+        let loaded = self.load(path)?;
+        let kind = match loaded.objects.as_slice() {
+            [(_, Ok(sniffed))] => Some(sniffed.kind),
+            _ => None,
+        };
+        Ok(Card {
+            kind,
+            bytes: loaded.objects.iter().map(|(object, _)| object.bytes).sum(),
+            files: loaded.objects.len(),
+            tokens: loaded.size.tokens as u64,
+        })
     }
 
     fn outline(&self, object: &Object, sniffed: &Sniffed) -> Result<crate::readers::Outline> {

@@ -25,6 +25,8 @@ mod output;
 mod prune;
 mod read;
 mod read_hook;
+#[cfg(feature = "mcp")]
+mod read_mcp;
 #[cfg(feature = "engine")]
 mod report;
 mod restore;

@@ -13,9 +13,14 @@ use crate::Error;
 
 /// Read a large file or folder in small, anchored pieces.
 #[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
 pub(crate) struct Args {
+    /// Serve the Model Context Protocol on standard input and output; nothing outside of ROOT is read.
+    #[cfg(feature = "mcp")]
+    #[arg(long, value_name = "ROOT", num_args = 0..=1, default_missing_value = ".")]
+    mcp: Option<PathBuf>,
     #[command(subcommand)]
-    verb: Verb,
+    verb: Option<Verb>,
 }
 
 #[derive(clap::Subcommand)]
@@ -116,7 +121,14 @@ fn word<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
 
 /// False where a claim does not hold.
 pub(crate) fn run(args: &Args) -> Result<bool, Error> {
-    match &args.verb {
+    #[cfg(feature = "mcp")]
+    if let Some(root) = &args.mcp {
+        return super::read_mcp::serve(root).map(|()| true);
+    }
+    let Some(verb) = &args.verb else {
+        return Ok(true);
+    };
+    match verb {
         Verb::Preview(args) => {
             let (session, path) = open(&args.path)?;
             let preview = session.preview(&path)?;
