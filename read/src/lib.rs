@@ -7,6 +7,7 @@ mod collect;
 mod encoding;
 mod error;
 mod evidence;
+pub mod extract;
 mod gate;
 mod intent;
 mod limits;

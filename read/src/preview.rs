@@ -50,6 +50,12 @@ pub struct Preview {
     pub file_count: usize,
     /// The first files, or the one file.
     pub files: Vec<FilePreview>,
+    /// What a worker says of files whose bytes are not their text: pages, hidden sheets, formulas.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<(String, String)>,
+    /// What it could not read of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<(String, String)>,
     /// What was left out of a folder, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<(String, &'static str)>,

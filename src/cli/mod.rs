@@ -27,6 +27,7 @@ mod read;
 mod read_hook;
 #[cfg(feature = "mcp")]
 mod read_mcp;
+mod read_receipt;
 #[cfg(feature = "engine")]
 mod report;
 mod restore;

@@ -23,7 +23,7 @@ pub(super) struct Conversation {
 impl Conversation {
     pub fn new(root: Root) -> Self {
         Self {
-            session: Session::new(root),
+            session: Session::new(root).with_worker(super::super::read::worker()),
             states: HashMap::new(),
             calls: 0,
         }
