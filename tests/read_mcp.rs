@@ -325,6 +325,56 @@ fn a_cancelled_call_is_not_answered_and_holds_up_nothing() {
     client.end();
 }
 
+/// A PNG file of one colour with a dark box.
+fn picture() -> Vec<u8> {
+    let mut pixels = image::RgbImage::from_pixel(800, 600, image::Rgb([240, 240, 240]));
+    for (x, y) in (100..140).flat_map(|x| (50..70).map(move |y| (x, y))) {
+        pixels.put_pixel(x, y, image::Rgb([10, 10, 10]));
+    }
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    pixels
+        .write_to(&mut bytes, image::ImageFormat::Png)
+        .unwrap();
+    bytes.into_inner()
+}
+
+#[test]
+fn a_picture_is_shown_small_and_a_part_of_it_as_it_is() {
+    let folder = folder();
+    std::fs::write(folder.path().join("roof.png"), picture()).unwrap();
+    let mut client = Client::over(folder.path());
+    let mut shown = |tool: &str, arguments: Value| {
+        let answer = client.request("tools/call", json!({"name": tool, "arguments": arguments}));
+        let blocks = answer["result"]["content"].as_array().unwrap().clone();
+        let picture = blocks.last().unwrap();
+        assert_eq!(picture["mimeType"], "image/png", "{answer}");
+        let data = base64::Engine::decode(
+            &base64::engine::general_purpose::STANDARD,
+            picture["data"].as_str().unwrap(),
+        );
+        image::load_from_memory(&data.unwrap()).unwrap().to_rgb8()
+    };
+    let small = shown("sro_preview", json!({"path": "roof.png"}));
+    assert_eq!(small.dimensions(), (512, 384));
+    let part = shown(
+        "sro_raw",
+        json!({"path": "roof.png", "box": [100, 50, 40, 20]}),
+    );
+    assert_eq!(part.dimensions(), (40, 20));
+    assert!(part.pixels().all(|pixel| pixel.0 == [10, 10, 10]));
+    let error = client.error("sro_raw", json!({"path": "notes.md"}));
+    assert!(
+        error.contains("expected a picture or a PDF document"),
+        "{error}"
+    );
+    assert!(
+        client
+            .error("sro_raw", json!({}))
+            .contains("expected an anchor or a path")
+    );
+    client.end();
+}
+
 /// A later revision has no handshake.
 #[test]
 fn a_client_without_a_handshake_is_served() {

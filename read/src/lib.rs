@@ -9,6 +9,7 @@ mod error;
 mod evidence;
 pub mod extract;
 mod gate;
+mod ignored;
 mod intent;
 mod limits;
 mod native;

@@ -214,6 +214,11 @@ impl Session {
         Ok(loaded)
     }
 
+    /// The format of the file at `path`, if it is one that a worker reads.
+    pub fn format_at(&self, path: &Path) -> Option<Format> {
+        self.format(&self.root.object(path).ok()?).ok().flatten()
+    }
+
     /// The format of a file that a worker reads; none of text.
     pub(crate) fn format(&self, object: &Object) -> Result<Option<Format>> {
         Ok(Format::of(&object.read(0, HEAD)?, &object.extension()))

@@ -9,8 +9,12 @@ use cap_std::fs::{Dir, OpenOptions};
 
 use crate::error::{Error, Result};
 use crate::extract::Part;
+use crate::ignored::{IGNORED, Ignored};
 use crate::limits::Limits;
 use crate::redact::holds_credentials;
+
+/// Bytes of a `.gitignore` that count.
+const RULES: u64 = 64 << 10;
 
 /// The folder that all reading stays in.
 #[derive(Debug, Clone)]
@@ -99,7 +103,8 @@ impl Root {
         if metadata.is_dir() {
             let mut files = Vec::new();
             let mut skipped = Vec::new();
-            self.walk(&relative, 0, limits, &mut files, &mut skipped)?;
+            let mut ignored = Ignored::default();
+            self.walk(&relative, 0, limits, &mut ignored, &mut files, &mut skipped)?;
             files.sort_by(|one, other| one.path.cmp(&other.path));
             skipped.sort();
             return Ok(Target::Folder(files, skipped));
@@ -196,6 +201,7 @@ impl Root {
         folder: &Path,
         depth: usize,
         limits: &Limits,
+        ignored: &mut Ignored,
         files: &mut Vec<Object>,
         skipped: &mut Vec<(String, &'static str)>,
     ) -> Result<()> {
@@ -207,6 +213,7 @@ impl Root {
             .dir
             .read_dir(folder)
             .map_err(|source| self.io(folder, "list", source))?;
+        let level = ignored.enter(folder, self.rules(folder));
         let mut names = Vec::new();
         for entry in entries {
             let entry = entry.map_err(|source| self.io(folder, "list", source))?;
@@ -223,7 +230,9 @@ impl Root {
                 folder.join(&name)
             };
             let text = name.to_string_lossy();
-            if kind.is_symlink() {
+            if ignored.is(&path, kind.is_dir()) {
+                skipped.push((slashed(&path), IGNORED));
+            } else if kind.is_symlink() {
                 skipped.push((slashed(&path), "symbolic link"));
             } else if kind.is_dir() {
                 if [
@@ -244,7 +253,7 @@ impl Root {
                 {
                     skipped.push((slashed(&path), "not source"));
                 } else {
-                    self.walk(&path, depth + 1, limits, files, skipped)?;
+                    self.walk(&path, depth + 1, limits, ignored, files, skipped)?;
                 }
             } else if !kind.is_file() {
                 skipped.push((slashed(&path), "special file"));
@@ -259,7 +268,16 @@ impl Root {
                 }
             }
         }
+        ignored.leave(level);
         Ok(())
+    }
+
+    /// The text of a folder's `.gitignore`; nothing where there is none that can be read.
+    fn rules(&self, folder: &Path) -> Option<String> {
+        let file = self.open_file(&folder.join(".gitignore")).ok()?;
+        let mut bytes = Vec::new();
+        file.take(RULES).read_to_end(&mut bytes).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     fn io(&self, path: &Path, action: &'static str, source: std::io::Error) -> Error {

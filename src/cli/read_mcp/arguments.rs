@@ -14,16 +14,35 @@ pub(super) struct Look {
     pub path: String,
 }
 
-/// Arguments of `sro_raw`.
+/// Arguments of `sro_raw`: an anchor, or a path.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Raw {
     /// An anchor of an answer.
-    #[serde(alias = "raw_ref")]
-    pub anchor: String,
+    #[serde(default, alias = "raw_ref")]
+    pub anchor: Option<String>,
     /// What it should say.
     #[serde(default)]
     pub claim: Option<String>,
+    /// A picture or a PDF document.
+    #[serde(default, alias = "target", deserialize_with = "some_path")]
+    pub path: Option<String>,
+    /// Its page, from 1.
+    #[serde(default = "first_page")]
+    pub page: u32,
+    /// Left, top, width, height: pixels of a picture, points of a page.
+    #[serde(default, rename = "box")]
+    pub area: Option<[f64; 4]>,
+}
+
+fn first_page() -> u32 {
+    1
+}
+
+fn some_path<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<String>, D::Error> {
+    path(deserializer).map(Some)
 }
 
 /// Arguments of `sro_read`.

@@ -3,12 +3,18 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use rmcp::model::ContentBlock;
 use serde_json::{Map, Value, json};
+use spare_read::extract::Format;
 use spare_read::{Anchor, Error, EvidenceState, Intent, Limits, Mode, Root, Session, Stop};
 
 use super::arguments::{Look, Raw, Read, parse};
 
+/// Pixels of the longer side: of a small view, and of what was asked for.
+const OVERVIEW: u32 = 512;
+const SIDE: u32 = 1_024;
 /// Objects whose state is kept.
 const OBJECTS: usize = 64;
 
@@ -41,15 +47,38 @@ impl Conversation {
             ..Limits::default()
         });
         let text = match tool {
-            "sro_preview" => {
-                let look: Look = parse("sro_preview", arguments)?;
-                line(&self.session.preview(Path::new(&look.path))?)
-            }
+            "sro_preview" => return self.preview(&parse::<Look>("sro_preview", arguments)?.path),
             "sro_card" => self.card(&parse::<Look>("sro_card", arguments)?.path)?,
-            "sro_raw" => self.raw(&parse("sro_raw", arguments)?)?,
+            "sro_raw" => return self.raw(&parse("sro_raw", arguments)?),
             _ => self.read(parse("sro_read", arguments)?)?,
         };
         Ok(vec![ContentBlock::text(text)])
+    }
+
+    fn preview(&self, path: &str) -> Result<Vec<ContentBlock>, Error> {
+        let path = Path::new(path);
+        let mut content = vec![ContentBlock::text(line(&self.session.preview(path)?))];
+        if self.session.format_at(path) == Some(Format::Picture) {
+            content.extend(self.picture(path, 1, None, OVERVIEW)?);
+        }
+        Ok(content)
+    }
+
+    /// How large it is, and the picture.
+    fn picture(
+        &self,
+        path: &Path,
+        page: u32,
+        area: Option<[f64; 4]>,
+        side: u32,
+    ) -> Result<[ContentBlock; 2], Error> {
+        let picture = self.session.picture(path, page, area, side)?;
+        let size = line(&json!({"shown": picture.size, "of": picture.of}));
+        let png = STANDARD.encode(&picture.png);
+        Ok([
+            ContentBlock::text(size),
+            ContentBlock::image(png, "image/png"),
+        ])
     }
 
     /// One round about an object, with the state of its rounds before.
@@ -73,12 +102,22 @@ impl Conversation {
         answer.map(|pack| pack.to_json())
     }
 
-    fn raw(&self, raw: &Raw) -> Result<String, Error> {
-        let anchor: Anchor = raw.anchor.parse()?;
-        Ok(match &raw.claim {
+    fn raw(&self, raw: &Raw) -> Result<Vec<ContentBlock>, Error> {
+        if let Some(path) = &raw.path {
+            let shown = self.picture(Path::new(path), raw.page, raw.area, SIDE)?;
+            return Ok(shown.into());
+        }
+        let missing = || Error::Intent {
+            field: "sro_raw",
+            found: "neither".into(),
+            expected: "an anchor or a path",
+        };
+        let anchor: Anchor = raw.anchor.as_ref().ok_or_else(missing)?.parse()?;
+        let text = match &raw.claim {
             Some(claim) => line(&self.session.verify(&anchor, claim)?),
             None => line(&json!({"untrusted_text": self.session.raw(&anchor)?})),
-        })
+        };
+        Ok(vec![ContentBlock::text(text)])
     }
 
     /// The reference's file card: whether reading sparsely pays, without an outline.

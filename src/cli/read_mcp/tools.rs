@@ -9,7 +9,7 @@ pub(super) fn all() -> Vec<Tool> {
     vec![
         tool(
             "sro_preview",
-            "Kind, size and outline of a large file or folder, without its content.",
+            "Kind, size and outline of a large file or folder, without its content; of a picture a small view.",
             json!({"path": path}),
             &["path"],
         ),
@@ -30,9 +30,15 @@ pub(super) fn all() -> Vec<Tool> {
         ),
         tool(
             "sro_raw",
-            "The text at an anchor, loaded again; with a claim, whether it says so.",
-            json!({"anchor": path, "claim": path}),
-            &["anchor"],
+            "The text at an anchor, loaded again; with a claim, whether it says so. With path instead: a picture or a page of a PDF, to look at.",
+            json!({
+                "anchor": path,
+                "claim": path,
+                "path": path,
+                "page": {"type": "integer"},
+                "box": {"type": "array", "items": {"type": "number"}, "description": "x, y, width, height"},
+            }),
+            &[],
         ),
         tool(
             "sro_card",
