@@ -1,5 +1,5 @@
 //! `spare read --mcp` as a client sees it: the handshake, every tool, bad input, cancellation, confinement, and what the tools cost.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
