@@ -63,7 +63,10 @@ impl Compression {
         let file = BufWriter::with_capacity(BUFFER, file);
         Ok(match self {
             Self::None => Writer::Plain(file),
-            Self::Gzip => Writer::Gzip(GzEncoder::new(file, flate2::Compression::default())),
+            Self::Gzip => Writer::Gzip(Pieces::new(GzEncoder::new(
+                file,
+                flate2::Compression::default(),
+            ))),
             Self::Zstd => Writer::Zstd(zstd::Encoder::new(file, 0)?),
         })
     }
@@ -72,7 +75,7 @@ impl Compression {
 /// A file being written.
 pub(crate) enum Writer {
     Plain(BufWriter<File>),
-    Gzip(GzEncoder<BufWriter<File>>),
+    Gzip(Pieces<GzEncoder<BufWriter<File>>>),
     Zstd(zstd::Encoder<'static, BufWriter<File>>),
 }
 
@@ -81,12 +84,49 @@ impl Writer {
     pub fn finish(self) -> io::Result<()> {
         let file = match self {
             Self::Plain(file) => file,
-            Self::Gzip(encoder) => encoder.finish()?,
+            Self::Gzip(pieces) => pieces.into_inner()?.finish()?,
             Self::Zstd(encoder) => encoder.finish()?,
         };
         file.into_inner()
             .map_err(io::IntoInnerError::into_error)?
             .sync_all()
+    }
+}
+
+/// Hands on what it is given in pieces of [`BUFFER`] bytes: what some implementations of deflate make of a text depends on where it is cut.
+pub(crate) struct Pieces<W> {
+    inner: W,
+    piece: Vec<u8>,
+}
+
+impl<W: Write> Pieces<W> {
+    fn new(inner: W) -> Self {
+        Self {
+            inner,
+            piece: Vec::with_capacity(BUFFER),
+        }
+    }
+
+    fn into_inner(mut self) -> io::Result<W> {
+        self.inner.write_all(&self.piece)?;
+        Ok(self.inner)
+    }
+}
+
+impl<W: Write> Write for Pieces<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = bytes.len().min(BUFFER - self.piece.len());
+        self.piece.extend(bytes.iter().take(taken));
+        if self.piece.len() == BUFFER {
+            self.inner.write_all(&self.piece)?;
+            self.piece.clear();
+        }
+        Ok(taken)
+    }
+
+    /// Everything so far reaches the inner writer, but for a piece that is not full yet.
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
     }
 }
 

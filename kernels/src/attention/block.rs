@@ -123,16 +123,16 @@ impl Job<'_> {
         }
     }
 
-    /// Where the result of a row and a query head goes.
+    /// Where the result of a row and a query head begins.
     ///
     /// # Safety
     /// As [`Job::run`], for this row and head.
-    pub(super) unsafe fn row(&self, row: usize, head: usize) -> &mut [f32] {
-        let size = self.shape.size;
+    pub(super) unsafe fn row(&self, row: usize, head: usize) -> *mut f32 {
         // SAFETY: the caller's contract.
         unsafe {
-            let at = self.out.0.add((row * self.shape.heads + head) * size);
-            std::slice::from_raw_parts_mut(at, size)
+            self.out
+                .0
+                .add((row * self.shape.heads + head) * self.shape.size)
         }
     }
 
@@ -195,7 +195,7 @@ impl Job<'_> {
     /// # Safety
     /// As [`Job::run`].
     unsafe fn store(&self, buffers: &Queries, group: &Group, head: usize) {
-        let width = self.width();
+        let (size, width) = (self.shape.size, self.width());
         let per_key = self.shape.heads / self.shape.kv_heads;
         let weights = buffers.running.iter().flat_map(|running| running.sum);
         let places = group
@@ -204,8 +204,8 @@ impl Job<'_> {
             .flat_map(|row| (0..per_key).map(move |h| (row, head * per_key + h)));
         let sums = buffers.sums.values().chunks_exact(width);
         for ((sums, weight), (row, head)) in sums.zip(weights).zip(places) {
-            // SAFETY: the caller's contract.
-            let out = unsafe { self.row(row, head) };
+            // SAFETY: the caller's contract; `size` values of this row and head.
+            let out = unsafe { std::slice::from_raw_parts_mut(self.row(row, head), size) };
             for (out, sum) in out.iter_mut().zip(sums) {
                 // 0 where no key is seen; NaN stays NaN.
                 *out = if weight == 0.0 { 0.0 } else { sum / weight };

@@ -257,8 +257,10 @@ impl Buffers {
                     debug_assert!(lane > 0 || group.rows.is_empty());
                     return;
                 };
-                // SAFETY: the caller's contract.
-                let out = unsafe { job.row(row, query_head) };
+                // SAFETY: the caller's contract; `size` values of this row and head.
+                let out = unsafe {
+                    std::slice::from_raw_parts_mut(job.row(row, query_head), job.shape.size)
+                };
                 for (out, &sum) in out.iter_mut().zip(sums) {
                     // 0 where no key is seen; NaN stays NaN.
                     *out = if weight == 0.0 {
