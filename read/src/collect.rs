@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::time::Instant;
 
-use crate::limits::{Limits, Stop};
 use crate::query::{Mask, Query};
 
 /// Pieces kept for one set of terms.
@@ -68,12 +67,11 @@ pub struct Collector<'q> {
     groups: HashMap<(Mask, Mask), Vec<Found>>,
     order: u64,
     deadline: Instant,
-    stop: Stop,
 }
 
 impl<'q> Collector<'q> {
     /// Nothing seen yet.
-    pub fn new(query: &'q Query, limits: &Limits) -> Self {
+    pub fn new(query: &'q Query, deadline: Instant) -> Self {
         let frequency = vec![0; query.terms.len()];
         Self {
             query,
@@ -86,14 +84,13 @@ impl<'q> Collector<'q> {
             skipped: Vec::new(),
             groups: HashMap::new(),
             order: 0,
-            deadline: Instant::now() + limits.time,
-            stop: limits.stop.clone(),
+            deadline,
         }
     }
 
-    /// Whether the time of the call is used up, or it was told to stop.
+    /// Whether the time of the call is used up.
     pub fn is_late(&self) -> bool {
-        self.stop.is_set() || Instant::now() > self.deadline
+        Instant::now() > self.deadline
     }
 
     /// Counts a unit with the terms in it.

@@ -160,7 +160,6 @@ pub fn bundle_named(seed: u64, naming: usize) -> Case {
                     path: (**path).to_owned(),
                     bytes: bytes.clone(),
                     answer: answer.clone(),
-                    spot: None,
                 })
                 .collect()
         };

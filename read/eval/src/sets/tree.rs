@@ -160,7 +160,6 @@ pub fn tree_lookup(seed: u64) -> Case {
                 path: path.clone(),
                 bytes,
                 answer: value,
-                spot: None,
             }],
             kind,
         });
