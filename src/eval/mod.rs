@@ -6,9 +6,11 @@
 
 pub mod agent;
 pub mod board;
+mod drawing;
 mod label;
 mod measure;
 mod outcome;
+mod phrases;
 mod random;
 pub mod report;
 mod statistics;

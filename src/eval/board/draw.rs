@@ -5,10 +5,9 @@
 use spare_models::image::{self, ImageError, Resizer, RgbImage};
 
 use crate::eval::Random;
+use crate::eval::drawing::{self, tile, write};
 
 const CELL: u32 = 128;
-/// Side of one digit's tile in the strip.
-const TILE: u32 = 64;
 const DIGITS: &[u8] = include_bytes!("digits.png");
 
 pub(super) const COLOURS: [(&str, [u8; 3]); 5] = [
@@ -56,7 +55,8 @@ pub(super) fn draw(shapes: &[Shape], random: &mut Random) -> Result<RgbImage, Im
         } else {
             0.0
         };
-        write(&mut board, &digits, shape.digit as u32, x, y + down);
+        let tile = tile(&digits, shape.digit as u32);
+        write(&mut board, &tile, x, y + down);
     }
     Ok(board)
 }
@@ -72,29 +72,9 @@ fn inside(shape: usize, dx: f32, dy: f32, r: f32) -> bool {
     }
 }
 
-/// White over what is there, as much as the tile says.
-fn write(board: &mut RgbImage, digits: &RgbImage, digit: u32, x: f32, y: f32) {
-    let half = TILE as f32 / 2.0;
-    for (row, column) in (0..TILE).flat_map(|row| (0..TILE).map(move |column| (row, column))) {
-        let alpha = digits
-            .get_pixel_checked(digit * TILE + column, row)
-            .map_or(0, |p| u32::from(p.0[0]));
-        let place = (x - half + column as f32, y - half + row as f32);
-        if alpha == 0 || place.0 < 0.0 || place.1 < 0.0 {
-            continue;
-        }
-        if let Some(pixel) = board.get_pixel_mut_checked(place.0 as u32, place.1 as u32) {
-            for value in &mut pixel.0 {
-                *value = ((255 * alpha + u32::from(*value) * (255 - alpha) + 127) / 255) as u8;
-            }
-        }
-    }
-}
-
 /// The board from afar: 96 by 96, no digit readable.
 pub(super) fn overview(board: &RgbImage) -> Result<RgbImage, ImageError> {
-    let small = image::resize(board, 36, 36, Resizer::Pil)?;
-    Ok(image::resize(&small, 96, 96, Resizer::Pil)?.into_owned())
+    drawing::overview(board, 36)
 }
 
 /// One cell, 48 by 48.

@@ -5,43 +5,11 @@ mod draw;
 use serde_json::{Value, json};
 use spare_models::image::{ImageError, encode_png};
 
+use super::phrases::{FLUFF, GUESS, LOCATE, NEED, NEXT, READ};
 use super::thought::Thought;
 use super::{Fact, Labelled, Labels, MentionKind, Random, Variant};
 use crate::summary::{SUMMARY_ANSWER, summarize_the_task};
 use draw::{COLOURS, SHAPES, Shape};
-
-const LOCATE: &[&str] = &[
-    "The {a} is in cell {v}.",
-    "I can see the {a} at cell {v}.",
-    "Looking at the board, the {a} sits in cell {v}.",
-];
-const NEED: &[&str] = &[
-    "Its digit is too small to read here, so I will crop that cell.",
-    "I cannot read the digit at this size. I crop the cell to zoom in.",
-    "I should zoom in with a crop before I trust any reading.",
-];
-const GUESS: &[&str] = &[
-    "At this size the digit looks like {v}.",
-    "My first guess for it is {v}.",
-    "It might be a {v}, but I am not sure.",
-];
-const READ: &[&str] = &[
-    "The crop shows the digit {v} on the {a}.",
-    "Now I can read it: the {a} carries {v}.",
-    "The {a} has the digit {v}.",
-];
-const FLUFF: &[&str] = &[
-    "Let me keep going step by step.",
-    "I keep the question in mind while I work.",
-    "So far the plan is working well.",
-    "The board has several shapes, and I only need some of them.",
-    "I will stay careful and check each shape that the question names.",
-];
-const NEXT: &[&str] = &[
-    "Next I look for the {a}.",
-    "That leaves the {a}.",
-    "The next shape to check is the {a}.",
-];
 
 /// Run number `index` of a seed, its pictures named below `img/`.
 ///

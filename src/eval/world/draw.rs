@@ -7,10 +7,9 @@ use spare_models::image::{self, ImageError, Resizer, RgbImage};
 
 use super::scene::{COLOURS, Figure, SIDE, Thing};
 use crate::eval::Random;
+use crate::eval::drawing::{self, TILE, write};
 
 const CELL: u32 = 128;
-/// Side of one glyph's tile in the strips.
-const TILE: u32 = 64;
 const DIGITS: &[u8] = include_bytes!("../board/digits.png");
 const LETTERS: &[u8] = include_bytes!("letters.png");
 
@@ -51,7 +50,7 @@ pub(super) fn board(things: &[Thing], random: &mut Random) -> Result<RgbImage, I
                 b'0'..=b'9' => (&digits, glyph - b'0'),
                 _ => (&letters, glyph.saturating_sub(b'A')),
             };
-            let tile = tile(strip, u32::from(number), scale)?;
+            let tile = glyph_tile(strip, u32::from(number), scale)?;
             write(&mut board, &tile, first + step * i as f32, y + down);
         }
     }
@@ -80,11 +79,8 @@ fn inside(figure: Figure, dx: f32, dy: f32, r: f32, filled: f32) -> Option<bool>
 }
 
 /// One glyph, as large as `scale` says.
-fn tile(strip: &RgbImage, number: u32, scale: f32) -> Result<RgbImage, ImageError> {
-    let whole = RgbImage::from_fn(TILE, TILE, |x, y| {
-        let pixel = strip.get_pixel_checked(number * TILE + x, y).copied();
-        pixel.unwrap_or([0; 3].into())
-    });
+fn glyph_tile(strip: &RgbImage, number: u32, scale: f32) -> Result<RgbImage, ImageError> {
+    let whole = drawing::tile(strip, number);
     if scale == 1.0 {
         return Ok(whole);
     }
@@ -92,28 +88,10 @@ fn tile(strip: &RgbImage, number: u32, scale: f32) -> Result<RgbImage, ImageErro
     Ok(image::resize(&whole, side, side, Resizer::Pil)?.into_owned())
 }
 
-/// White over what is there, as much as the tile says.
-fn write(board: &mut RgbImage, tile: &RgbImage, x: f32, y: f32) {
-    let half = tile.width() as f32 / 2.0;
-    for (column, row, pixel) in tile.enumerate_pixels() {
-        let alpha = u32::from(pixel.0[0]);
-        let place = (x - half + column as f32, y - half + row as f32);
-        if alpha == 0 || place.0 < 0.0 || place.1 < 0.0 {
-            continue;
-        }
-        if let Some(pixel) = board.get_pixel_mut_checked(place.0 as u32, place.1 as u32) {
-            for value in &mut pixel.0 {
-                *value = ((255 * alpha + u32::from(*value) * (255 - alpha) + 127) / 255) as u8;
-            }
-        }
-    }
-}
-
 /// The board from afar: 96 by 96, no value readable.
 pub(super) fn overview(board: &RgbImage) -> Result<RgbImage, ImageError> {
     // At 36, the blur of the labelled boards, half of the digits can be guessed; at 20 colours and figures are left.
-    let small = image::resize(board, 20, 20, Resizer::Pil)?;
-    Ok(image::resize(&small, 96, 96, Resizer::Pil)?.into_owned())
+    drawing::overview(board, 20)
 }
 
 /// One cell, `side` by `side`.
