@@ -27,14 +27,23 @@ pub(crate) unsafe fn filled<E>(
     Ok(out)
 }
 
-/// Asks the C library to keep what is freed for the next allocation, for the whole process: up to 2 GB, in pieces up to 32 MB.
+/// Asks the allocator to keep what is freed for the next allocation, for the whole process.
 ///
-/// A pass through a model allocates and frees a few hundred buffers of 4 to 25 MB. glibc gives such memory back at once and the next
-/// buffer is faulted in page by page, which took a tenth of a pass at the rates of [`Path::Amx`](crate::Path::Amx). A program may
-/// call this once at its start; a library should leave it to the program. Does nothing, and returns false, where the C library is
-/// not glibc or refuses.
+/// A pass through a model allocates and frees a few hundred buffers of 4 to 25 MB. Allocators give such memory back after a while, glibc
+/// at once, and the next buffer is faulted in page by page, which took a tenth of a pass at the rates of
+/// [`Path::Amx`](crate::Path::Amx). A program may call this once at its start; a library should leave it to the program. Speaks to
+/// mimalloc with the feature `mimalloc`, else to glibc (up to 2 GB, in pieces up to 32 MB). Does nothing, and returns false, where the
+/// C library is another or refuses.
 pub fn keep_freed_memory() -> bool {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    #[cfg(feature = "mimalloc")]
+    {
+        const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
+        const NEVER: std::ffi::c_long = -1;
+        // SAFETY: sets a number that is read when memory is freed.
+        unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, NEVER) };
+        true
+    }
+    #[cfg(all(not(feature = "mimalloc"), target_os = "linux", target_env = "gnu"))]
     {
         const MAPPED_FROM: libc::c_int = 32 << 20;
         const KEPT: libc::c_int = i32::MAX;
@@ -44,6 +53,9 @@ pub fn keep_freed_memory() -> bool {
                 && libc::mallopt(libc::M_TRIM_THRESHOLD, KEPT) == 1
         }
     }
-    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+    #[cfg(not(any(
+        feature = "mimalloc",
+        all(target_os = "linux", target_env = "gnu")
+    )))]
     false
 }
