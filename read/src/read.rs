@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::path::Path;
-use std::time::Instant;
 
 use crate::anchor::Anchor;
 use crate::collect::{Collector, Found};
@@ -14,7 +13,7 @@ use crate::native::{native_ranges, whole};
 use crate::query::Query;
 use crate::rank::{Ranked, rank, weights};
 use crate::redact::redact;
-use crate::session::{Loaded, ReadRequest, Session};
+use crate::session::{Depth, Loaded, ReadRequest, Session};
 use crate::tokens::estimate_tokens;
 use crate::visible::make_visible;
 
@@ -27,7 +26,7 @@ impl Session {
     /// # Errors
     /// An intent that asks for nothing, a path that leads out or cannot be read.
     pub fn read(&mut self, path: &Path, request: &ReadRequest) -> Result<EvidencePack> {
-        let loaded = self.load(path)?;
+        let loaded = self.load(path, Depth::Text)?;
         let gate = self.gate.decide(loaded.size, &request.intent);
         request.intent.all_needs()?;
         if !request.force && matches!(gate.mode, Mode::Native | Mode::InlineAll) {
@@ -57,13 +56,14 @@ impl Session {
         request: &ReadRequest,
         contents: &[(String, usize)],
     ) -> Collector<'q> {
-        let mut sink = Collector::new(query, Instant::now() + self.limits.time);
+        let mut sink = Collector::new(query, &self.limits);
         sink.skipped.extend(
             loaded
                 .skipped
                 .iter()
                 .map(|(path, reason)| (path.clone(), (*reason).to_owned())),
         );
+        sink.skipped.extend(loaded.unread.iter().cloned());
         let mut order: Vec<&(String, usize)> = contents.iter().collect();
         order.sort();
         let mut limits = self.limits.clone();
@@ -218,16 +218,17 @@ impl Session {
                 else {
                     continue;
                 };
+                let object = loaded.objects.get(found.piece.file);
+                let part = object.and_then(|(object, _)| object.part.as_ref());
+                let at = part.and_then(|part| part.place(&found.piece.bytes, found.piece.lines));
                 let anchor = Anchor {
-                    path: loaded
-                        .objects
-                        .get(found.piece.file)
+                    path: object
                         .map(|(object, _)| object.path.clone())
                         .unwrap_or_default(),
                     lines: found.piece.lines,
                     bytes: found.piece.bytes.clone(),
                     content: content_of(found.piece.file).to_owned(),
-                    at: found.piece.at.clone(),
+                    at: at.or_else(|| found.piece.at.clone()),
                 };
                 let holds = |span: &Span| {
                     span.anchor.content == anchor.content

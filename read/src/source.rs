@@ -1,6 +1,6 @@
 //! Where bytes come from: a root that nothing leads out of, and objects below it. Opened beneath the root by the system, so that a link or a rename between check and use changes nothing.
 
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,8 +8,13 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 
 use crate::error::{Error, Result};
+use crate::extract::Part;
+use crate::ignored::{IGNORED, Ignored};
 use crate::limits::Limits;
 use crate::redact::holds_credentials;
+
+/// Bytes of a `.gitignore` that count.
+const RULES: u64 = 64 << 10;
 
 /// The folder that all reading stays in.
 #[derive(Debug, Clone)]
@@ -24,8 +29,10 @@ pub struct Object {
     root: Root,
     /// Relative to the root, with `/`.
     pub path: String,
-    /// Length when it was found.
+    /// Length when it was found; of a part, the length of its text.
     pub bytes: u64,
+    /// The text of a part of a file whose bytes are no text.
+    pub(crate) part: Option<Arc<Part>>,
 }
 
 /// What a path names.
@@ -96,7 +103,8 @@ impl Root {
         if metadata.is_dir() {
             let mut files = Vec::new();
             let mut skipped = Vec::new();
-            self.walk(&relative, 0, limits, &mut files, &mut skipped)?;
+            let mut ignored = Ignored::default();
+            self.walk(&relative, 0, limits, &mut ignored, &mut files, &mut skipped)?;
             files.sort_by(|one, other| one.path.cmp(&other.path));
             skipped.sort();
             return Ok(Target::Folder(files, skipped));
@@ -121,6 +129,7 @@ impl Root {
             root: self.clone(),
             path: slashed(&relative),
             bytes: metadata.len(),
+            part: None,
         })
     }
 
@@ -192,6 +201,7 @@ impl Root {
         folder: &Path,
         depth: usize,
         limits: &Limits,
+        ignored: &mut Ignored,
         files: &mut Vec<Object>,
         skipped: &mut Vec<(String, &'static str)>,
     ) -> Result<()> {
@@ -203,6 +213,7 @@ impl Root {
             .dir
             .read_dir(folder)
             .map_err(|source| self.io(folder, "list", source))?;
+        let level = ignored.enter(folder, self.rules(folder));
         let mut names = Vec::new();
         for entry in entries {
             let entry = entry.map_err(|source| self.io(folder, "list", source))?;
@@ -219,7 +230,9 @@ impl Root {
                 folder.join(&name)
             };
             let text = name.to_string_lossy();
-            if kind.is_symlink() {
+            if ignored.is(&path, kind.is_dir()) {
+                skipped.push((slashed(&path), IGNORED));
+            } else if kind.is_symlink() {
                 skipped.push((slashed(&path), "symbolic link"));
             } else if kind.is_dir() {
                 if [
@@ -240,7 +253,7 @@ impl Root {
                 {
                     skipped.push((slashed(&path), "not source"));
                 } else {
-                    self.walk(&path, depth + 1, limits, files, skipped)?;
+                    self.walk(&path, depth + 1, limits, ignored, files, skipped)?;
                 }
             } else if !kind.is_file() {
                 skipped.push((slashed(&path), "special file"));
@@ -255,7 +268,16 @@ impl Root {
                 }
             }
         }
+        ignored.leave(level);
         Ok(())
+    }
+
+    /// The text of a folder's `.gitignore`; nothing where there is none that can be read.
+    fn rules(&self, folder: &Path) -> Option<String> {
+        let file = self.open_file(&folder.join(".gitignore")).ok()?;
+        let mut bytes = Vec::new();
+        file.take(RULES).read_to_end(&mut bytes).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     fn io(&self, path: &Path, action: &'static str, source: std::io::Error) -> Error {
@@ -263,6 +285,39 @@ impl Root {
             path: self.path.join(path),
             action,
             source,
+        }
+    }
+}
+
+/// Where bytes come from.
+enum Stream {
+    File(cap_std::fs::File),
+    Part(Cursor<Text>),
+}
+
+/// The text of a part as bytes.
+struct Text(Arc<Part>);
+
+impl AsRef<[u8]> for Text {
+    fn as_ref(&self) -> &[u8] {
+        self.0.text.as_bytes()
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Self::File(file) => file.read(into),
+            Self::Part(part) => part.read(into),
+        }
+    }
+}
+
+impl Seek for Stream {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        match self {
+            Self::File(file) => file.seek(to),
+            Self::Part(part) => part.seek(to),
         }
     }
 }
@@ -280,7 +335,38 @@ impl Object {
     /// # Errors
     /// What the system says.
     pub fn open(&self) -> Result<impl Read + Seek + use<>> {
-        self.root.open_file(Path::new(&self.path))
+        Ok(match &self.part {
+            Some(part) => Stream::Part(Cursor::new(Text(part.clone()))),
+            None => Stream::File(self.root.open_file(Path::new(&self.path))?),
+        })
+    }
+
+    /// A part of the file, as an object of its own.
+    pub(crate) fn part(&self, part: Part) -> Self {
+        Self {
+            root: self.root.clone(),
+            path: if part.name.is_empty() {
+                self.path.clone()
+            } else {
+                format!("{}!{}", self.path, part.name)
+            },
+            bytes: part.text.len() as u64,
+            part: Some(Arc::new(part)),
+        }
+    }
+
+    /// The path of the file itself.
+    pub(crate) fn file(&self) -> &str {
+        let name = self.part.as_ref().map_or("", |part| part.name.as_str());
+        let cut = self.path.strip_suffix(name).filter(|_| !name.is_empty());
+        cut.and_then(|path| path.strip_suffix('!'))
+            .unwrap_or(&self.path)
+    }
+
+    /// The opened file, for the standard input of a worker.
+    pub(crate) fn stdio(&self) -> Result<std::process::Stdio> {
+        let file = self.root.open_file(Path::new(&self.path))?;
+        Ok(std::process::Stdio::from(file.into_std()))
     }
 
     /// The bytes of a range; fewer where the file ends.
@@ -328,7 +414,7 @@ impl Object {
         Ok(hasher.finalize().to_hex().chars().take(16).collect())
     }
 
-    /// Lower-case file name extension.
+    /// Lower-case file name extension; of a part, of what it is.
     pub fn extension(&self) -> String {
         Path::new(&self.path)
             .extension()

@@ -2,9 +2,10 @@
 
 use std::io::Write;
 
+use spare_read::extract::Worker;
 use spare_read::{Gate, ReadRequest, Root, Session, Status};
 use spare_read_eval::case::Set;
-use spare_read_eval::sets::{self, GENERATED};
+use spare_read_eval::sets::{self, BINARY, GENERATED};
 use spare_read_eval::simulate::{POLICIES, Policy, Task};
 use spare_read_eval::{Error, documents as crates, fit, measure, seeds, table};
 
@@ -38,8 +39,12 @@ fn run(words: Vec<String>) -> Result<(), Error> {
         Some("fit") => fit(&options),
         Some("agent") => agent(&options),
         Some("large") => large(&options),
+        Some("pictures") => pictures(&options),
+        Some("worker") => Ok(spare_read::extract::serve(
+            options.0.last().map_or("", String::as_str),
+        )?),
         Some("documents") => documents(&options),
-        _ => Err(Error::Usage("expected `table [--split dev|test] [--budget TOKENS] [--set NAME] [--log FILE] [--parts]`, `agent [--split dev|test] [--fixed TOKENS] [--log FILE]`, `fit [--out FILE]` `large [--rows N] [--seed N]` or `documents --sources FOLDER [--budget TOKENS]`".into())),
+        _ => Err(Error::Usage("expected `table [--split dev|test] [--budget TOKENS] [--set NAME] [--log FILE] [--parts]`, `agent [--split dev|test] [--fixed TOKENS] [--log FILE]`, `fit [--out FILE]` `large [--rows N] [--seed N]`, `pictures [--split dev|test]` or `documents --sources FOLDER [--budget TOKENS]`".into())),
     }
 }
 
@@ -63,8 +68,10 @@ fn evidence(options: &Options) -> Result<(), Error> {
             serde_json::to_string(&set).is_ok_and(|known| known.trim_matches('"') == name)
         })
     };
+    let worker = worker()?;
     for set in GENERATED
         .into_iter()
+        .chain(BINARY)
         .filter(|set| *set != Set::NativeFit && wanted(*set))
     {
         for seed in seeds.clone() {
@@ -72,7 +79,7 @@ fn evidence(options: &Options) -> Result<(), Error> {
                 continue;
             };
             let folder = tempfile::tempdir()?;
-            for outcome in measure::case(&case, folder.path(), budget)? {
+            for outcome in measure::case(&case, folder.path(), budget, &worker)? {
                 if let Some(log) = &mut log {
                     writeln!(log, "{}", serde_json::to_string(&outcome)?)?;
                 }
@@ -87,6 +94,51 @@ fn evidence(options: &Options) -> Result<(), Error> {
     if options.has("--parts") {
         println!("{}", table::breakdown(&outcomes));
     }
+    Ok(())
+}
+
+/// This program again, in a process of its own.
+fn worker() -> Result<Worker, Error> {
+    Ok(Worker::process(std::env::current_exe()?, &["worker"]))
+}
+
+/// Tokens of a whole picture, and of an overview and the part that matters; whether the part has the pixels of the file.
+fn pictures(options: &Options) -> Result<(), Error> {
+    let (mut whole, mut parts, mut same, mut count) = (0_u64, 0_u64, 0, 0);
+    let patches = |(width, height): (u32, u32)| u64::from(width.div_ceil(32) * height.div_ceil(32));
+    for seed in split(options) {
+        let picture = sets::picture(seed);
+        let folder = tempfile::tempdir()?;
+        std::fs::write(folder.path().join(picture.name), &picture.bytes)?;
+        let session = Session::new(Root::open(folder.path())?).with_worker(worker()?);
+        let path = std::path::Path::new(picture.name);
+        let overview = session.picture(path, 1, None, 512)?;
+        let [left, top, width, height] = picture.region;
+        let margin = 16;
+        let area = [
+            left.saturating_sub(margin),
+            top.saturating_sub(margin),
+            (width + 2 * margin).min(picture.size.0 - left.saturating_sub(margin)),
+            (height + 2 * margin).min(picture.size.1 - top.saturating_sub(margin)),
+        ];
+        let part = session.picture(path, 1, Some(area.map(f64::from)), 1_024)?;
+        let decode = |bytes: &[u8]| {
+            image::load_from_memory(bytes)
+                .map(|picture| picture.to_rgb8())
+                .map_err(std::io::Error::other)
+        };
+        let cut =
+            image::imageops::crop_imm(&decode(&picture.bytes)?, area[0], area[1], area[2], area[3])
+                .to_image();
+        same += usize::from(decode(&part.png)? == cut);
+        whole += patches(overview.of);
+        parts += patches(overview.size) + patches(part.size);
+        count += 1;
+    }
+    println!(
+        "{count} pictures: {whole} tokens whole, {parts} as an overview and the part ({:.1} %); {same} parts with the pixels of the file",
+        100.0 * parts as f64 / whole as f64
+    );
     Ok(())
 }
 

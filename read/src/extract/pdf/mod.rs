@@ -1,0 +1,145 @@
+//! PDF: text with a box for every line, columns in reading order, rows of tables with their header; a page or a part of one as a picture. Pages without letters are named.
+
+mod glyphs;
+mod layout;
+mod lines;
+mod render;
+mod rows;
+
+use hayro::hayro_interpret::{Context, InterpreterCache, InterpreterSettings, interpret_page};
+use hayro::hayro_syntax::{LoadPdfError, Pdf};
+use hayro::kurbo::Rect;
+
+use super::{Bounds, Extract, Fault, Part, Place};
+use glyphs::Glyphs;
+use layout::Line;
+
+pub(super) use render::show;
+
+/// Letters that no table maps, as a share of a page, above which its text is no text.
+const UNMAPPED: f64 = 0.2;
+
+fn open(bytes: Vec<u8>) -> Result<Pdf, Fault> {
+    Pdf::new(bytes).map_err(|error| match error {
+        LoadPdfError::Decryption(_) => {
+            Fault::new("an encrypted document", "one without a password")
+        }
+        _ => Fault::new("no readable structure", "a PDF document"),
+    })
+}
+
+pub(super) fn extract(bytes: Vec<u8>, bounds: &Bounds) -> Result<Extract, Fault> {
+    let pdf = open(bytes)?;
+    let pages = pdf.pages();
+    if pages.len() > bounds.pages {
+        return Err(Fault::over(
+            pages.len() as u64,
+            "pages",
+            bounds.pages as u64,
+        ));
+    }
+    let cache = InterpreterCache::new();
+    let mut extract = Extract {
+        notes: vec![format!("{} pages", pages.len())],
+        ..Extract::default()
+    };
+    let mut part = Part::default();
+    for (number, page) in (1_u32..).zip(pages.iter()) {
+        let transform = page.initial_transform(true);
+        let (width, height) = page.render_dimensions();
+        let area = Rect::new(0.0, 0.0, f64::from(width), f64::from(height));
+        let mut context = Context::new(
+            hayro::hayro_interpret::TransformExt::to_kurbo(&transform),
+            area,
+            &cache,
+            page.xref(),
+            InterpreterSettings::default(),
+        );
+        let mut glyphs = Glyphs::new(area);
+        interpret_page(page, &mut context, &mut glyphs);
+        let letters = glyphs.found.len() + glyphs.unmapped;
+        let why = if letters == 0 && glyphs.pictures > 0 {
+            Some("no text layer: look at the page as a picture".to_owned())
+        } else if glyphs.unmapped as f64 > UNMAPPED * letters as f64 {
+            Some(format!(
+                "{} of {letters} letters have no code that says which they are: look at the page as a picture",
+                glyphs.unmapped
+            ))
+        } else {
+            None
+        };
+        if let Some(why) = why {
+            extract.unread.push((format!("page {number}"), why));
+        }
+        if glyphs.invisible > 0 {
+            extract.notes.push(format!(
+                "page {number}: {} invisible letters",
+                glyphs.invisible
+            ));
+        }
+        write(&mut part, number, layout::lines(glyphs.found));
+        if part.text.len() as u64 > bounds.text {
+            extract.unread.push((
+                format!("pages from {}", number + 1),
+                format!("more than {} bytes of text", bounds.text),
+            ));
+            break;
+        }
+    }
+    extract.parts.push(part);
+    Ok(extract)
+}
+
+/// Adds the lines of a page; a word that a hyphen parts at a line end is put together again.
+fn write(part: &mut Part, page: u32, lines: Vec<Line>) {
+    let mut joins = false;
+    for line in lines {
+        if line.opens && !part.text.is_empty() {
+            if std::mem::take(&mut joins) {
+                part.text.push_str("-\n");
+            }
+            part.text.push('\n');
+        }
+        let place = |byte: usize| Place {
+            byte: byte as u64,
+            page,
+            area: line.area.map(|number| number as f32),
+        };
+        part.places.push(place(part.text.len()));
+        let continues = line.text.starts_with(char::is_lowercase);
+        let mut text = line.text.as_str();
+        if std::mem::take(&mut joins) {
+            if continues {
+                // The rest of the word goes to the line of its beginning.
+                let (rest, behind) = text.split_once(' ').unwrap_or((text, ""));
+                part.text.push_str(rest);
+                text = behind;
+                part.text.push('\n');
+                part.places.push(place(part.text.len()));
+                if text.is_empty() {
+                    part.places.pop();
+                    continue;
+                }
+            } else {
+                part.text.push_str("-\n");
+                part.places.push(place(part.text.len()));
+            }
+        }
+        if line.heading {
+            part.text.push_str("## ");
+        }
+        let word = text
+            .strip_suffix('-')
+            .filter(|head| head.ends_with(char::is_lowercase));
+        joins = word.is_some();
+        part.text.push_str(word.unwrap_or(text));
+        if !joins {
+            part.text.push('\n');
+        }
+    }
+    if joins {
+        part.text.push_str("-\n");
+    }
+    part.text.push('\n');
+    part.places.sort_by_key(|place| place.byte);
+}
