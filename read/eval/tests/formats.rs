@@ -63,6 +63,15 @@ fn gzipped(bytes: &[u8]) -> Vec<u8> {
     out.finish().unwrap()
 }
 
+/// A chunk of a PNG file.
+fn chunk(kind: &[u8; 4], bytes: &[u8]) -> Vec<u8> {
+    let mut sum = flate2::Crc::new();
+    sum.update(kind);
+    sum.update(bytes);
+    let length = (bytes.len() as u32).to_be_bytes();
+    [&length[..], kind, bytes, &sum.sum().to_be_bytes()].concat()
+}
+
 #[test]
 fn a_cell_of_a_workbook_has_its_sheet_and_row() {
     let case = sets::workbook(1);
@@ -272,12 +281,20 @@ fn broken_files_are_refused_by_name() {
     let workbook = sets::workbook(1);
     let pdf = sets::pdf_report(1).files.remove(0).bytes;
     let picture = sets::picture(1);
+    // A sound PNG file that says 60,000 by 60,000 pixels.
     let huge_picture = {
-        // A PNG header of 60,000 by 60,000 pixels.
-        let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
-        bytes.extend([0, 0, 0xEA, 0x60, 0, 0, 0xEA, 0x60, 8, 2, 0, 0, 0]);
-        bytes.extend([0; 64]);
-        bytes
+        let mut header = [60_000_u32.to_be_bytes(), 60_000_u32.to_be_bytes()].concat();
+        header.extend([8, 2, 0, 0, 0]);
+        let mut pixels =
+            flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+        pixels.write_all(&[0; 9_000]).unwrap();
+        [
+            b"\x89PNG\r\n\x1a\n".to_vec(),
+            chunk(b"IHDR", &header),
+            chunk(b"IDAT", &pixels.finish().unwrap()),
+            chunk(b"IEND", b""),
+        ]
+        .concat()
     };
     let bomb = gzipped(&vec![0; 64 << 20]);
     let zipped_bomb = packed(&[("xl/workbook.xml", &vec![b' '; 64 << 20])]);

@@ -5,6 +5,7 @@ use std::io::{Cursor, Read};
 use flate2::read::MultiGzDecoder;
 use zip::ZipArchive;
 
+use super::cells::cell;
 use super::{Bounds, Extract, Fault, Format, Part};
 
 pub(super) fn extract(format: Format, bytes: &[u8], bounds: &Bounds) -> Result<Extract, Fault> {
@@ -13,19 +14,6 @@ pub(super) fn extract(format: Format, bytes: &[u8], bounds: &Bounds) -> Result<E
         Format::Tar => tar(bytes, bounds),
         _ => gzip(bytes, bounds),
     }
-}
-
-/// Names cannot break lines or cells.
-fn cell(text: &str) -> String {
-    text.chars()
-        .map(|letter| {
-            if letter.is_control() {
-                '\u{FFFD}'
-            } else {
-                letter
-            }
-        })
-        .collect()
 }
 
 fn listed(
@@ -78,16 +66,13 @@ fn zip(bytes: &[u8], bounds: &Bounds) -> Result<Extract, Fault> {
                         moment.day()
                     )
                 });
-                let mut line = format!(
-                    "{}\t{}\t{}\t{day}",
+                lines.push(format!(
+                    "{}\t{}\t{}\t{day}\t{}",
                     cell(&entry.name().unwrap_or_default()),
                     entry.size(),
-                    entry.compressed_size()
-                );
-                if entry.encrypted() {
-                    line.push_str("\tencrypted");
-                }
-                lines.push(line);
+                    entry.compressed_size(),
+                    if entry.encrypted() { "encrypted" } else { "" }
+                ));
             }
             Err(error) => unread.push((format!("entry {at}"), error.to_string())),
         }

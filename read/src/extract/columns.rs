@@ -4,6 +4,7 @@ use bytes::Bytes;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 
+use super::cells::cell;
 use super::{Bounds, Extract, Fault, Part};
 
 pub(super) fn extract(bytes: Vec<u8>, bounds: &Bounds) -> Result<Extract, Fault> {
@@ -55,24 +56,5 @@ fn said(field: &Field) -> String {
             .as_utf8()
             .map_or_else(|_| format!("{} bytes", bytes.len()), cell),
         other => cell(&other.to_string()),
-    }
-}
-
-/// Without tabs and line ends; a quote at its begin is doubled.
-fn cell(text: &str) -> String {
-    let flat: String = text
-        .chars()
-        .map(|letter| {
-            if matches!(letter, '\t' | '\n' | '\r') {
-                ' '
-            } else {
-                letter
-            }
-        })
-        .collect();
-    if flat.starts_with('"') {
-        format!("\"{}\"", flat.replace('"', "\"\""))
-    } else {
-        flat
     }
 }

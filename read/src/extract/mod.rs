@@ -2,6 +2,8 @@
 
 #[cfg(feature = "archive")]
 mod archive;
+#[cfg(any(feature = "archive", feature = "office", feature = "parquet"))]
+mod cells;
 #[cfg(feature = "parquet")]
 mod columns;
 mod format;

@@ -6,7 +6,7 @@ use std::io::Cursor;
 use calamine::{Data, DataType, Reader, SheetVisible, Sheets, open_workbook_auto_from_rs};
 
 use super::workbook_merged::{Merged, merged_ods, unpacked};
-use super::{Bounds, Extract, Fault, Part};
+use super::{Bounds, Extract, Fault, Part, cells};
 
 /// Rows and columns of the widest format.
 const ROWS: u64 = 1 << 20;
@@ -61,17 +61,15 @@ pub(super) fn extract(bytes: Vec<u8>, bounds: &Bounds) -> Result<Extract, Fault>
         };
         let mut labels = Labels::new(merged);
         let mut text = "\n".repeat(first.0 as usize);
-        for (row, cells) in (first.0..).zip(range.rows()) {
-            let mut line = "\t".repeat(first.1 as usize);
-            for (column, cell) in (first.1..).zip(cells) {
-                if column > first.1 {
-                    line.push('\t');
-                }
-                let said = said(cell);
-                let said = labels.of((row, column), said);
-                line.push_str(&said);
-            }
-            let line = line.trim_end_matches('\t');
+        let mut wide = 0;
+        for (row, values) in (first.0..).zip(range.rows()) {
+            let mut said_here = vec![String::new(); first.1 as usize];
+            said_here.extend(
+                (first.1..)
+                    .zip(values)
+                    .map(|(column, cell)| labels.of((row, column), said(cell))),
+            );
+            let line = cells::line(said_here, &mut wide);
             if (text.len() + line.len()) as u64 > left {
                 extract.unread.push((
                     sheet.name.clone(),
@@ -83,7 +81,7 @@ pub(super) fn extract(bytes: Vec<u8>, bounds: &Bounds) -> Result<Extract, Fault>
                 ));
                 break;
             }
-            text.push_str(line);
+            text.push_str(&line);
             text.push('\n');
         }
         left = left.saturating_sub(text.len() as u64);
@@ -140,21 +138,7 @@ fn said(cell: &Data) -> String {
             other.as_string().unwrap_or_else(|| other.to_string())
         ),
     };
-    let flat: String = out
-        .chars()
-        .map(|letter| {
-            if matches!(letter, '\t' | '\n' | '\r') {
-                ' '
-            } else {
-                letter
-            }
-        })
-        .collect();
-    if flat.starts_with('"') {
-        format!("\"{}\"", flat.replace('"', "\"\""))
-    } else {
-        flat
-    }
+    cells::cell(&out)
 }
 
 /// What merged cells say, row by row.

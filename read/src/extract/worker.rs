@@ -106,6 +106,20 @@ impl Worker {
         job: PictureJob,
         limits: &Limits,
     ) -> Result<Picture> {
+        if let Some(area) = job
+            .area
+            .filter(|area| !area.iter().all(|side| side.is_finite()))
+        {
+            // JSON has no such numbers: the job would not arrive.
+            let [left, top, width, height] = area;
+            return Err(faulty(
+                object,
+                Fault::new(
+                    format_args!("box {left},{top},{width},{height}"),
+                    "a box within the page or the picture",
+                ),
+            ));
+        }
         match self.call(object, format, Some(job), limits)? {
             (Outcome::Picture { size, of }, png) => Ok(Picture { png, size, of }),
             (Outcome::Fault(fault), _) => Err(faulty(object, fault)),
@@ -147,15 +161,17 @@ impl Worker {
                         source,
                     }
                 };
-                let mut child = Command::new(program)
+                let mut command = Command::new(program);
+                command
                     .args(arguments)
                     .arg(text)
                     .env_clear()
                     .stdin(object.stdio()?)
                     .stdout(Stdio::piped())
-                    .stderr(Stdio::null())
-                    .spawn()
-                    .map_err(io("start as a worker"))?;
+                    .stderr(Stdio::null());
+                #[cfg(unix)]
+                std::os::unix::process::CommandExt::process_group(&mut command, 0);
+                let mut child = command.spawn().map_err(io("start as a worker"))?;
                 // Outlives its processor time only where it sleeps.
                 let deadline = Instant::now() + Duration::from_secs(bounds.seconds * 2);
                 let most = bounds.text * 2 + (64 << 20);
@@ -192,7 +208,7 @@ fn answer(said: &[u8]) -> Option<(Outcome, Vec<u8>)> {
     Some((outcome, said.get(end + 1..)?.to_vec()))
 }
 
-/// All that the worker says; why it was killed where it was.
+/// All that the worker says, once it has ended; why it was killed where it was.
 fn listen(
     child: &mut Child,
     most: u64,
@@ -206,27 +222,37 @@ fn listen(
         let mut said = Vec::new();
         out.take(most + 1).read_to_end(&mut said).map(|_| said)
     });
-    let mut why = None;
-    while !reader.is_finished() {
-        why = if Instant::now() > deadline {
-            Some("a file that took too long")
+    // A worker that still holds its output, or that closed it and stays, is ended; the thread above ends with the output, and nobody waits for it.
+    while !reader.is_finished() || child.try_wait()?.is_none() {
+        let why = if Instant::now() > deadline {
+            "a file that took too long"
         } else if stop.is_set() {
-            Some("a call that was stopped")
+            "a call that was stopped"
         } else {
-            None
+            std::thread::sleep(LOOK);
+            continue;
         };
-        if why.is_some() {
-            child.kill()?;
-            break;
-        }
-        std::thread::sleep(LOOK);
+        end(child)?;
+        return Ok(Err(why));
     }
     let said = reader.join().unwrap_or_else(|_| Ok(Vec::new()))?;
-    if said.len() as u64 > most {
-        child.kill()?;
-        return Ok(Err("more text than is allowed"));
+    Ok(if said.len() as u64 > most {
+        Err("more text than is allowed")
+    } else {
+        Ok(said)
+    })
+}
+
+/// Kills a worker, and what it may have started: that would hold its output open.
+fn end(child: &mut Child) -> std::io::Result<()> {
+    #[cfg(unix)]
+    if let Some(group) = rustix::process::Pid::from_raw(child.id().cast_signed()) {
+        let killed = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        if killed.is_ok() {
+            return Ok(());
+        }
     }
-    Ok(why.map_or(Ok(said), Err))
+    child.kill()
 }
 
 fn faulty(object: &Object, fault: Fault) -> Error {

@@ -8,10 +8,10 @@ use crate::Error;
 /// The program that measures.
 const PROGRAM: &str = "spare-read-eval";
 
-/// The table of evidence.
+/// The table of all sets with the baselines, or one command of the program that measures.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Words for `spare-read-eval table`: `--split dev|test`, `--budget TOKENS`, `--set NAME`, `--log FILE`, `--parts`.
+    /// `--split dev|test`, `--budget TOKENS`, `--fixed TOKENS`; or a command of `spare-read-eval` with its words (`table`, `agent`, `speed`, ...).
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<String>,
 }
@@ -28,11 +28,14 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
         source,
     };
     let mut command = Command::new(&program);
-    let status = command
-        .arg("table")
-        .args(&args.words)
-        .status()
-        .map_err(io)?;
+    let named = args
+        .words
+        .first()
+        .is_some_and(|word| !word.starts_with('-'));
+    if !named {
+        command.arg("all");
+    }
+    let status = command.args(&args.words).status().map_err(io)?;
     if status.success() {
         return Ok(());
     }

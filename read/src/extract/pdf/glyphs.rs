@@ -27,11 +27,18 @@ pub(super) struct Glyphs {
     pub unmapped: usize,
     pub invisible: usize,
     pub pictures: usize,
+    /// The sum of the areas of all pictures, and a box around them.
+    covered: f64,
+    around: Option<Rect>,
+    /// Lines and areas that are drawn.
+    pub paths: usize,
     page: Rect,
 }
 
 /// Letters of one page; more are no page.
 const MOST: usize = 500_000;
+/// Letters on a picture that may be a stamp or a page number; with so many it has a text layer or is a background.
+const ON_PICTURE: usize = 100;
 
 impl Glyphs {
     pub fn new(page: Rect) -> Self {
@@ -40,13 +47,33 @@ impl Glyphs {
             unmapped: 0,
             invisible: 0,
             pictures: 0,
+            covered: 0.0,
+            around: None,
+            paths: 0,
             page,
         }
+    }
+
+    /// The share of the page under pictures, in one piece or in strips, on which hardly a letter stands: a scan, where it is large.
+    pub fn bare_pictures(&self) -> f64 {
+        let Some(around) = self.around else {
+            return 0.0;
+        };
+        let on_them = self
+            .found
+            .iter()
+            .filter(|letter| around.contains(Point::new(letter.x, letter.y)));
+        if on_them.take(ON_PICTURE).count() == ON_PICTURE {
+            return 0.0;
+        }
+        self.covered.min(around.area()) / self.page.area().max(f64::MIN_POSITIVE)
     }
 }
 
 impl<'a> Device<'a> for Glyphs {
-    fn draw_path(&mut self, _: &BezPath, _: DrawProps<'a>, _: &DrawMode) {}
+    fn draw_path(&mut self, _: &BezPath, _: DrawProps<'a>, _: &DrawMode) {
+        self.paths += 1;
+    }
 
     fn push_clip_path(&mut self, _: &ClipPath) {}
 
@@ -96,8 +123,22 @@ impl<'a> Device<'a> for Glyphs {
         }
     }
 
-    fn draw_image(&mut self, _: Image<'a, '_>, _: ImageDrawProps<'a>) {
+    fn draw_image(&mut self, picture: Image<'a, '_>, props: ImageDrawProps<'a>) {
+        let pixels = Rect::new(
+            0.0,
+            0.0,
+            f64::from(picture.width()),
+            f64::from(picture.height()),
+        );
+        let area = props
+            .transform
+            .transform_rect_bbox(pixels)
+            .intersect(self.page);
         self.pictures += 1;
+        if area.area().is_finite() && area.area() > 0.0 {
+            self.covered += area.area();
+            self.around = Some(self.around.map_or(area, |around| around.union(area)));
+        }
     }
 
     fn pop_clip(&mut self) {}

@@ -18,6 +18,8 @@ pub(super) use render::show;
 
 /// Letters that no table maps, as a share of a page, above which its text is no text.
 const UNMAPPED: f64 = 0.2;
+/// Share of a page under one picture without letters above which it is a scan.
+const SCAN: f64 = 0.5;
 
 fn open(bytes: Vec<u8>) -> Result<Pdf, Fault> {
     Pdf::new(bytes).map_err(|error| match error {
@@ -31,6 +33,9 @@ fn open(bytes: Vec<u8>) -> Result<Pdf, Fault> {
 pub(super) fn extract(bytes: Vec<u8>, bounds: &Bounds) -> Result<Extract, Fault> {
     let pdf = open(bytes)?;
     let pages = pdf.pages();
+    if pages.is_empty() {
+        return Err(Fault::new("no page", "a PDF document"));
+    }
     if pages.len() > bounds.pages {
         return Err(Fault::over(
             pages.len() as u64,
@@ -57,18 +62,7 @@ pub(super) fn extract(bytes: Vec<u8>, bounds: &Bounds) -> Result<Extract, Fault>
         );
         let mut glyphs = Glyphs::new(area);
         interpret_page(page, &mut context, &mut glyphs);
-        let letters = glyphs.found.len() + glyphs.unmapped;
-        let why = if letters == 0 && glyphs.pictures > 0 {
-            Some("no text layer: look at the page as a picture".to_owned())
-        } else if glyphs.unmapped as f64 > UNMAPPED * letters as f64 {
-            Some(format!(
-                "{} of {letters} letters have no code that says which they are: look at the page as a picture",
-                glyphs.unmapped
-            ))
-        } else {
-            None
-        };
-        if let Some(why) = why {
+        if let Some(why) = missing(&glyphs) {
             extract.unread.push((format!("page {number}"), why));
         }
         if glyphs.invisible > 0 {
@@ -88,6 +82,28 @@ pub(super) fn extract(bytes: Vec<u8>, bounds: &Bounds) -> Result<Extract, Fault>
     }
     extract.parts.push(part);
     Ok(extract)
+}
+
+/// Why the letters of a page are not all that it says; none where they are.
+fn missing(glyphs: &Glyphs) -> Option<String> {
+    let letters = glyphs.found.len() + glyphs.unmapped;
+    let drawn = glyphs.paths + glyphs.pictures;
+    let bare = glyphs.bare_pictures();
+    if letters == 0 && drawn > 0 {
+        Some("no text layer: look at the page as a picture".into())
+    } else if bare >= SCAN {
+        Some(format!(
+            "no text layer on pictures that cover {:.0} % of the page: look at them",
+            100.0 * bare
+        ))
+    } else if glyphs.unmapped as f64 > UNMAPPED * letters as f64 {
+        Some(format!(
+            "{} of {letters} letters have no code that says which they are: look at the page as a picture",
+            glyphs.unmapped
+        ))
+    } else {
+        None
+    }
 }
 
 /// Adds the lines of a page; a word that a hyphen parts at a line end is put together again.
