@@ -3,6 +3,7 @@
 //! The protocol is SparseRead's (arXiv 2608.22237): no model runs here, the agent decides, and what was searched, found, contradicted or not looked at is said in so many words.
 
 mod anchor;
+mod answer;
 mod collect;
 mod encoding;
 mod error;

@@ -32,15 +32,15 @@ fn a_line_of_an_embedded_text_is_found_by_what_its_script_is_for() {
     let folder = tempfile::tempdir().unwrap();
     library(folder.path());
     for (question, path, lines, said) in [
-        ("damping of the water tower", "b.py", (13, 13), "damping 47"),
-        ("damping of the bridge deck", "a.py", (13, 13), "damping 12"),
+        ("damping of the water tower", "b.py", (14, 14), "damping 47"),
+        ("damping of the bridge deck", "a.py", (14, 14), "damping 12"),
         (
             "solver of the canal lock",
             "d.go",
             (6, 6),
             "solver explicit",
         ),
-        ("damping of MAST", "c.py", (13, 13), "damping 81"),
+        ("damping of MAST", "c.py", (14, 14), "damping 81"),
     ] {
         let mut session = Session::new(Root::open(folder.path()).unwrap());
         let request = ReadRequest {
@@ -81,7 +81,7 @@ fn a_preview_says_what_a_script_is_for_and_where_its_texts_stand() {
     let outline = preview.files[0].outline.as_ref().unwrap();
     assert_eq!(outline.samples, ["Shakes a water tower"]);
     assert!(
-        outline.parts.contains(&"10-15: text TOWER".to_owned()),
+        outline.parts.contains(&"11-16: text TOWER".to_owned()),
         "{outline:?}"
     );
     // A documentation string is no such text.

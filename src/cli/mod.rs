@@ -25,6 +25,7 @@ mod output;
 mod prune;
 mod read;
 mod read_hook;
+mod read_mask;
 #[cfg(feature = "mcp")]
 mod read_mcp;
 mod read_receipt;

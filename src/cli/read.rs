@@ -41,6 +41,8 @@ enum Verb {
         /// What to do, as JSON.
         job: String,
     },
+    /// Old tool results of a run as one line each, with the anchors that fetch what they showed.
+    Mask(super::read_mask::Args),
     /// A Claude Code PreToolUse hook: reads an event, refuses whole reads of large files, approves nothing.
     Hook,
 }
@@ -229,6 +231,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, Error> {
             })?;
             Ok(true)
         }
+        Verb::Mask(args) => super::read_mask::run(args).map(|()| true),
         Verb::Hook => {
             print(&super::read_hook::respond())?;
             Ok(true)

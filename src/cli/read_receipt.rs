@@ -14,7 +14,7 @@ use crate::trajectory::atoms;
 pub(super) struct Checked {
     /// A line of text for each, or JSON.
     pub text: String,
-    /// Whether every value still stands at its anchor.
+    /// Whether every value still stands at its anchor, and every anchor of a masked result still fetches what it did.
     pub all: bool,
 }
 
@@ -44,17 +44,30 @@ pub(super) fn verify(session: &Session, file: &Path, json: bool) -> Result<Check
                 continue;
             };
             let verdict = holds(session, line, anchor)?;
-            out.all &= verdict == Verdict::Supported;
-            let _ = if json {
-                let value = serde_json::json!({"record": receipt.record, "line": line.text, "anchor": anchor, "verdict": verdict});
-                writeln!(out.text, "{value}")
-            } else {
-                let word = super::read::json_word(&verdict);
-                writeln!(out.text, "{word}: {}  {anchor}", line.text)
-            };
+            out.add(json, receipt.record, &line.text, anchor, verdict);
+        }
+        for one in &receipt.masked {
+            for anchor in &one.anchors {
+                let verdict = session.verify(&anchor.parse()?, "")?.verdict;
+                let what = format!("tool result of message {}", one.message);
+                out.add(json, receipt.record, &what, anchor, verdict);
+            }
         }
     }
     Ok(out)
+}
+
+impl Checked {
+    fn add(&mut self, json: bool, record: usize, line: &str, anchor: &str, verdict: Verdict) {
+        self.all &= verdict == Verdict::Supported;
+        let _ = if json {
+            let value = serde_json::json!({"record": record, "line": line, "anchor": anchor, "verdict": verdict});
+            writeln!(self.text, "{value}")
+        } else {
+            let word = super::read::json_word(&verdict);
+            writeln!(self.text, "{word}: {line}  {anchor}")
+        };
+    }
 }
 
 /// The worst verdict over the values of a line.

@@ -45,6 +45,18 @@ pub fn anchored(run: &Trajectory, end: usize) -> Vec<Anchored> {
     out
 }
 
+/// The anchors of the statements that one result of a tool shows, each once.
+#[must_use]
+pub fn anchors(result: &str) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    in_text(result, 0, &mut |anchor, _| {
+        if out.iter().all(|known| known != anchor) {
+            out.push(anchor.to_owned());
+        }
+    });
+    out
+}
+
 /// Gives every line whose values all stand in one statement the anchor of the newest such statement before message `before`.
 pub fn fill(evidence: &mut Evidence, known: &[Anchored], before: usize) {
     if known.is_empty() {

@@ -24,7 +24,7 @@ use std::ops::Range;
 use crate::trajectory::Haystack;
 use crate::trajectory::atom::{self, Atom, AtomKind};
 
-pub use anchor::{Anchored, anchored, fill};
+pub use anchor::{Anchored, anchored, anchors, fill};
 pub use check::{Unfaithful, check};
 pub use extract::{Layout, extract, extract_within};
 #[cfg(feature = "engine")]

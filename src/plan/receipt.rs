@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::build::EventPlan;
+use super::observation::MaskedReceipt;
 use super::reason::Verdict;
 use super::survival::Survival;
 use crate::evidence::Line;
@@ -161,6 +162,9 @@ pub struct Receipt {
     pub blind: bool,
     /// Events in order.
     pub events: Vec<EventReceipt>,
+    /// Observations that became one line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub masked: Vec<MaskedReceipt>,
 }
 
 impl EventReceipt {
