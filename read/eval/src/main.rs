@@ -17,7 +17,8 @@ const USAGE: &str = "expected one of
   fit        [--out FILE]
   large      [--rows N] [--seed N]
   documents  --sources FOLDER [--budget TOKENS]
-  speed      [--spare PROGRAM] [--bytes N]";
+  speed      [--spare PROGRAM] [--bytes N]
+  write      --set NAME --seed N --out FOLDER";
 
 fn main() -> std::process::ExitCode {
     match run(std::env::args().skip(1).collect()) {
@@ -91,6 +92,7 @@ fn run(words: Vec<String>) -> Result<(), Error> {
         Some("large") => command::large(&options),
         Some("documents") => command::documents(&options),
         Some("speed") => command::speed(&options),
+        Some("write") => command::write(&options),
         Some("worker") => Ok(spare_read::extract::serve(
             options.0.last().map_or("", String::as_str),
         )?),

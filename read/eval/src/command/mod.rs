@@ -9,6 +9,7 @@ mod large;
 mod pictures;
 mod rounds;
 mod speed;
+mod write;
 
 pub(crate) use agent::agent;
 pub(crate) use documents::documents;
@@ -19,6 +20,7 @@ pub(crate) use large::large;
 pub(crate) use pictures::pictures;
 pub(crate) use rounds::rounds;
 pub(crate) use speed::speed;
+pub(crate) use write::write;
 
 use crate::Options;
 use spare_read_eval::Error;
