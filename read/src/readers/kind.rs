@@ -73,6 +73,10 @@ pub fn sniff(object: &Object) -> Result<Sniffed> {
         path: object.path.clone().into(),
         found,
     };
+    if head.starts_with(b"%PDF-") {
+        // It may consist of ASCII letters, and is no text all the same.
+        return Err(unsupported(binary(&head)));
+    }
     let charset = Charset::guess(&head).ok_or_else(|| unsupported(binary(&head)))?;
     let body = head.get(charset.mark..).unwrap_or_default();
     let whole = (head.len() as u64) < SAMPLE;

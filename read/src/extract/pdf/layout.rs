@@ -2,7 +2,7 @@
 
 use super::glyphs::Letter;
 use super::lines::{Stretch, stretches};
-use super::rows::tables;
+use super::rows::{Row, tables};
 
 /// A line of a page.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +12,8 @@ pub(super) struct Line {
     pub area: [f64; 4],
     /// Whether a paragraph begins with it.
     pub opens: bool,
+    /// Whether the line before ends where it need not: its first word would have had room there.
+    pub breaks: bool,
     pub heading: bool,
 }
 
@@ -119,6 +121,13 @@ fn gutter(stretches: &[Stretch]) -> Option<f64> {
     best.map(|(_, at)| at)
 }
 
+/// About the width of the first word of a row, with a space before it.
+fn first_word(row: &Row) -> f64 {
+    let letters = row.text.chars().count().max(1) as f64;
+    let word = row.text.split(' ').next().unwrap_or_default();
+    (word.chars().count() + 1) as f64 * (row.right - row.left) / letters
+}
+
 /// Lines of one column, with where paragraphs begin.
 fn paragraphs(column: Vec<Stretch>, body: f64, out: &mut Vec<Line>) {
     let rows = tables(column);
@@ -128,7 +137,13 @@ fn paragraphs(column: Vec<Stretch>, body: f64, out: &mut Vec<Line>) {
         .filter(|gap| *gap > 0.0)
         .collect();
     let usual = middle(gaps);
+    let edge = rows
+        .iter()
+        .filter(|row| !row.cells)
+        .map(|row| row.right)
+        .fold(f64::NEG_INFINITY, f64::max);
     let mut before: Option<f64> = None;
+    let mut end_before = edge;
     let mut heading_before = false;
     for row in rows {
         let heading = row.size > 1.15 * body && row.text.chars().count() < 120;
@@ -136,6 +151,8 @@ fn paragraphs(column: Vec<Stretch>, body: f64, out: &mut Vec<Line>) {
         before = Some(row.y);
         let opens = row.cells || heading || heading_before || gap > 1.35 * usual || gap < 0.0;
         heading_before = heading || row.cells;
+        let breaks = end_before + first_word(&row) < edge;
+        end_before = row.right;
         out.push(Line {
             area: [
                 row.left,
@@ -144,6 +161,7 @@ fn paragraphs(column: Vec<Stretch>, body: f64, out: &mut Vec<Line>) {
                 row.y + 0.25 * row.size,
             ],
             opens,
+            breaks,
             heading,
             text: row.text,
         });

@@ -106,56 +106,76 @@ fn missing(glyphs: &Glyphs) -> Option<String> {
     }
 }
 
-/// Adds the lines of a page; a word that a hyphen parts at a line end is put together again.
+/// Adds the lines of a page, a line a paragraph: where a column ends says nothing. A word that a hyphen parts there is put together again.
 fn write(part: &mut Part, page: u32, lines: Vec<Line>) {
+    let mut first = true;
+    // Whether the line before ended within a word.
     let mut joins = false;
     for line in lines {
-        if line.opens && !part.text.is_empty() {
-            if std::mem::take(&mut joins) {
-                part.text.push_str("-\n");
-            }
-            part.text.push('\n');
+        let joined = std::mem::take(&mut joins);
+        if joined && (line.opens || !line.text.starts_with(char::is_lowercase)) {
+            part.text.push('-');
         }
-        let place = |byte: usize| Place {
-            byte: byte as u64,
+        if std::mem::take(&mut first) {
+            // Pages are apart already.
+        } else if line.opens {
+            part.text.push_str("\n\n");
+        } else if line.breaks && !joined {
+            part.text.push('\n');
+        } else if !joined || part.text.ends_with('-') {
+            part.text.push(' ');
+        }
+        part.places.push(Place {
+            byte: part.text.len() as u64,
             page,
             area: line.area.map(|number| number as f32),
-        };
-        part.places.push(place(part.text.len()));
-        let continues = line.text.starts_with(char::is_lowercase);
-        let mut text = line.text.as_str();
-        if std::mem::take(&mut joins) {
-            if continues {
-                // The rest of the word goes to the line of its beginning.
-                let (rest, behind) = text.split_once(' ').unwrap_or((text, ""));
-                part.text.push_str(rest);
-                text = behind;
-                part.text.push('\n');
-                part.places.push(place(part.text.len()));
-                if text.is_empty() {
-                    part.places.pop();
-                    continue;
-                }
-            } else {
-                part.text.push_str("-\n");
-                part.places.push(place(part.text.len()));
-            }
-        }
+        });
         if line.heading {
             part.text.push_str("## ");
         }
-        let word = text
+        let word = line
+            .text
             .strip_suffix('-')
             .filter(|head| head.ends_with(char::is_lowercase));
         joins = word.is_some();
-        part.text.push_str(word.unwrap_or(text));
-        if !joins {
-            part.text.push('\n');
+        part.text.push_str(word.unwrap_or(&line.text));
+    }
+    part.text.push_str(if joins { "-\n\n" } else { "\n\n" });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: &str, opens: bool, breaks: bool) -> Line {
+        Line {
+            text: text.into(),
+            area: [0.0; 4],
+            opens,
+            breaks,
+            heading: false,
         }
     }
-    if joins {
-        part.text.push_str("-\n");
+
+    #[test]
+    fn a_paragraph_is_a_line_and_parted_words_are_whole() {
+        let mut part = Part::default();
+        let page = vec![
+            line("The clinic opened on 18 January", true, false),
+            line("2019. It has a store-", false, false),
+            line("house of the Trans-", false, false),
+            line("Alpine firm, built-", false, false),
+            line("in 1980", false, false),
+            line("- beds: 12", false, true),
+            line("Next.", true, true),
+        ];
+        write(&mut part, 1, page);
+        write(&mut part, 2, vec![line("Other.", true, true)]);
+        assert_eq!(
+            part.text,
+            "The clinic opened on 18 January 2019. It has a storehouse of the Trans- Alpine firm, builtin 1980\n- beds: 12\n\nNext.\n\nOther.\n\n"
+        );
+        assert_eq!(part.places.len(), 8);
+        assert!(part.places.is_sorted_by_key(|place| place.byte));
     }
-    part.text.push('\n');
-    part.places.sort_by_key(|place| place.byte);
 }
