@@ -25,6 +25,10 @@ mod output;
 mod prune;
 mod read;
 mod read_hook;
+mod read_mask;
+#[cfg(feature = "mcp")]
+mod read_mcp;
+mod read_receipt;
 #[cfg(feature = "engine")]
 mod report;
 mod restore;

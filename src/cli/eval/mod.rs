@@ -4,6 +4,7 @@ mod board;
 mod episodes;
 mod future;
 mod omissions;
+mod reading;
 mod rules;
 mod runs;
 mod scored;
@@ -36,6 +37,8 @@ enum What {
     Future(Box<future::Args>),
     /// Leave one statement after the other out of a run's summary: which verdicts change, and which values are lost?
     Omissions(Box<omissions::Args>),
+    /// Evidence that `spare read` returns against known spans: the table of `spare-read-eval`, the program beside this one.
+    Read(reading::Args),
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
@@ -46,6 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
         What::Rules(args) => rules::run(args),
         What::Future(args) => future::run(args),
         What::Omissions(args) => omissions::run(args),
+        What::Read(args) => reading::run(args),
     }
 }
 
