@@ -4,6 +4,7 @@
 //! `text` writes ordinary language about pictures that the model cannot see, so that a reading stands in reasoning alone; `board`
 //! draws pictures that the embedded checkpoint can read again.
 
+pub mod act;
 pub mod agent;
 pub mod board;
 mod drawing;
@@ -11,6 +12,7 @@ mod label;
 mod measure;
 mod outcome;
 mod phrases;
+pub mod plot;
 mod random;
 pub mod report;
 mod statistics;

@@ -2,11 +2,14 @@
 
 mod board;
 mod episodes;
+mod figure;
 mod future;
 mod omissions;
+mod probes;
 mod rules;
 mod runs;
 mod scored;
+mod sweep;
 
 use std::fs;
 use std::path::Path;
