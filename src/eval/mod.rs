@@ -6,6 +6,7 @@
 
 pub mod act;
 pub mod agent;
+pub mod bench;
 pub mod board;
 mod drawing;
 mod label;

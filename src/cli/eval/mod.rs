@@ -1,5 +1,6 @@
 //! `spare eval`: labelled runs, and what the rules make of them.
 
+mod bench;
 mod board;
 mod episodes;
 mod figure;
@@ -27,6 +28,8 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum What {
+    /// Let a model act on a published benchmark with several ways of pruning, and grade its answers.
+    Bench(Box<bench::Args>),
     /// Let an agent act in the world with every way of pruning, and count right answers.
     Board(board::Args),
     /// Write episodes of the world's scripted expert, with pictures.
@@ -43,6 +46,7 @@ enum What {
 
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     match &args.what {
+        What::Bench(args) => bench::run(args),
         What::Board(args) => board::run(args),
         What::Episodes(args) => episodes::run(args),
         What::Runs(args) => runs::run(args),
