@@ -183,60 +183,100 @@ mod tests {
         assert!((log_share(&row, 2) - (-(1f64 + (-1f64).exp()).ln())).abs() < 1e-9);
     }
 
-    /// An answer that the model wrote by itself is likelier than one with another digit, and a thought that states the value decides.
+    /// The numbers are those of one pass over the whole run with every row kept, the answer found from its end.
     #[test]
-    fn what_the_context_says_is_likelier() {
+    fn likelihoods_and_shares_are_those_of_a_plain_pass() {
         let engine = Arc::new(Engine::board().unwrap());
         let knobs = Knobs::conflict();
-        let (mut right_said, mut stale_said, mut all) = (0, 0, 0);
-        for index in 0..6 {
+        let control = Control::none();
+        for index in 0..3 {
             let world = Environment::new(knobs.task(DEV_SEED, index), DEV_SEED, index).unwrap();
             let episode = world.episode(&knobs, DEV_SEED, index).unwrap();
-            let values = world.task.values();
-            let stale: Vec<String> = episode
-                .conflicts
-                .iter()
-                .map(|conflict| {
-                    let mut values = values.clone();
-                    values[conflict.step].clone_from(&conflict.stale);
-                    world.task.answer(&values)
-                })
-                .collect();
-            let ask = |run: &Trajectory| {
-                probe(&engine, run, &episode.answer, &stale, &Control::none()).unwrap()
-            };
-            let found = ask(&episode.run);
-            assert_eq!(found.choices.len(), stale.len());
-            assert_eq!(found.to_pictures.len(), engine.model.describe().layers);
-            assert!(
-                found
-                    .to_pictures
-                    .iter()
-                    .all(|share| (0.0..1.0).contains(share))
-            );
-            // The last turn says the one or the other answer.
-            for (answer, count) in [
-                (&episode.answer, &mut right_said),
-                (&stale[0], &mut stale_said),
-            ] {
+            let conflict = &episode.conflicts[0];
+            let mut values = world.task.values();
+            values[conflict.step].clone_from(&conflict.stale);
+            let stale = world.task.answer(&values);
+            let found = probe(
+                &engine,
+                &episode.run,
+                &episode.answer,
+                std::slice::from_ref(&stale),
+                &control,
+            )
+            .unwrap();
+            let plain = |answer: &str| {
                 let mut run = episode.run.clone();
-                let thought = format!(
-                    "The answer is {answer}. The answer is {answer}. I have every digit that I need."
-                );
-                *run.messages.last_mut().unwrap() =
-                    Message::assistant(Some(thought), answer.clone(), Vec::new());
-                let [right, other] = ask(&run).choices[0];
-                assert!(right < 0.0 && other < 0.0);
-                *count += usize::from(right > other);
+                let thought = run.messages.pop().unwrap().reasoning_text();
+                run.push(Message::assistant(thought, answer, Vec::new()));
+                let mut scorer = LocalScorer::new(Arc::clone(&engine));
+                let pictures = scorer
+                    .pictures(&run, usize::MAX, &PictureRoot::new("."))
+                    .unwrap();
+                let trunk = crate::replay::trunk_ids(&engine.prompter, &run, usize::MAX, &pictures)
+                    .unwrap();
+                let end = trunk
+                    .ids
+                    .iter()
+                    .rposition(|id| engine.model.eos().contains(id));
+                let ids = trunk.ids[..=end.unwrap()].to_vec();
+                let says = |start: usize| engine.prompter.decode(&ids[start..]).unwrap();
+                let whole = format!("{answer}<|im_end|>");
+                let start = (0..ids.len()).rev().find(|s| says(*s) == whole).unwrap();
+                let spans = trunk.pictures.iter().cloned();
+                let keys = pictures.iter().map(|(_, key)| key.clone());
+                let prompt = scorer
+                    .prepare(ids.clone(), &spans.zip(keys).collect::<Vec<_>>())
+                    .unwrap();
+                let rows: Vec<usize> = (0..ids.len()).collect();
+                let model = &engine.model;
+                let mut cache = KvCache::new();
+                let hidden = model
+                    .prefill(&prompt, 0..ids.len(), &mut cache, &rows, &control)
+                    .unwrap();
+                let logits = model.logits(&hidden).unwrap();
+                let rows: Vec<&[f32]> = logits.chunks(model.vocab_size()).collect();
+                let logs = (start..ids.len()).map(|t| log_share(rows[t - 1], ids[t]));
+                let mean = logs.sum::<f64>() / (ids.len() - start) as f64;
+                let turn = ids
+                    .iter()
+                    .rposition(|id| Some(*id) == engine.prompter.message_start_id());
+                let looked: Vec<usize> = (turn.unwrap()..ids.len()).collect();
+                let seen = model
+                    .attended(
+                        &prompt,
+                        &KvCache::new(),
+                        &looked,
+                        &[trunk.pictures],
+                        &control,
+                    )
+                    .unwrap();
+                (mean, seen.shares.concat())
+            };
+            let ((right, shares), (other, _)) = (plain(&episode.answer), plain(&stale));
+            let [own, own_other] = found.choices[0];
+            assert!((own - right).abs() < 1e-4, "{own} {right}");
+            assert!((own_other - other).abs() < 1e-4, "{own_other} {other}");
+            assert_ne!(right, other);
+            assert_eq!(found.to_pictures.len(), engine.model.describe().layers);
+            for (a, b) in found.to_pictures.iter().zip(&shares) {
+                assert!((a - b).abs() < 1e-5 && *a > 0.0 && *a < 1.0, "{a} {b}");
             }
-            all += 1;
         }
-        println!(
-            "right likelier: {right_said} of {all} where it is said, {stale_said} where the stale one is"
-        );
-        assert!(
-            right_said > stale_said,
-            "{right_said} {stale_said} of {all}"
-        );
+    }
+
+    /// A run that ended without an answer is asked all the same; its last turn looks nowhere.
+    #[test]
+    fn a_run_without_an_answer_still_chooses() {
+        let engine = Arc::new(Engine::board().unwrap());
+        let knobs = Knobs::conflict();
+        let world = Environment::new(knobs.task(DEV_SEED, 1), DEV_SEED, 1).unwrap();
+        let opening = world.opening(&knobs, DEV_SEED, 1).unwrap();
+        let stale = ["total = 1".to_owned(), "total = 17".to_owned()];
+        let control = Control::none();
+        let found = probe(&engine, &opening.run, "total = 1", &stale, &control).unwrap();
+        assert_eq!(found.choices.len(), 2);
+        let [[right, same], [_, other]] = [found.choices[0], found.choices[1]];
+        assert!((right - same).abs() < 1e-6 && other.is_finite() && other != right);
+        assert!(found.to_pictures.is_empty());
     }
 }

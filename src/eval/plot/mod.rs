@@ -1,6 +1,6 @@
 //! How does accuracy stand against tokens removed? One plot as SVG and PNG, its numbers as CSV and JSON.
 //!
-//! A plot is a list of shapes ([`scene`]) that two writers draw: one in vectors, one in pixels. Both need nothing but this crate and its PNG
+//! A plot is a list of shapes (`scene`) that two writers draw: one in vectors, one in pixels. Both need nothing but this crate and its PNG
 //! encoder.
 
 mod glyphs;
