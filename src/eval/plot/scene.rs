@@ -96,7 +96,8 @@ impl Scene {
 const LEFT: f64 = 56.0;
 const TOP: f64 = 64.0;
 const INNER: (f64, f64) = (480.0, 330.0);
-const LEGEND: f64 = 230.0;
+/// Least width of the legend, and what a letter takes of it.
+const LEGEND: (f64, f64) = (150.0, 7.4);
 const ROW: f64 = 20.0;
 const GREY: Colour = [150, 150, 150];
 const PALE: Colour = [228, 228, 228];
@@ -138,14 +139,25 @@ impl Axis {
         if low > high {
             (low, high) = (0.0, 100.0);
         }
-        let span = (high - low).max(5.0);
+        // A share lies between 0 and 100; an axis goes beyond only where an interval does.
+        let within = (low >= 0.0, high <= 100.0);
+        let wanted = 5.0 - (high - low);
+        if wanted > 0.0 {
+            match high + wanted <= 100.0 {
+                true => high += wanted,
+                false => low -= wanted,
+            }
+        }
+        let span = high - low;
         let steps = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0];
         let step = steps.into_iter().find(|step| span / step <= 8.0);
         let step = step.unwrap_or(span / 8.0);
         let margin = span * 0.04;
+        let low = ((low - margin) / step).floor() * step;
+        let high = ((high + margin) / step).ceil() * step;
         Self {
-            low: ((low - margin) / step).floor() * step,
-            high: ((high + margin) / step).ceil() * step,
+            low: if within.0 { low.max(0.0) } else { low },
+            high: if within.1 { high.min(100.0) } else { high },
             step,
         }
     }
@@ -169,8 +181,10 @@ pub(super) fn of(plot: &Plot) -> Scene {
     let across = Axis::over(drawn().map(|m| &m.x));
     let up = Axis::over(drawn().map(|m| &m.y));
     let rows = plot.marks.len() as f64;
+    let names = plot.marks.iter().map(|mark| mark.name.chars().count());
+    let longest = names.max().unwrap_or(0) as f64;
     let mut scene = Scene {
-        width: LEFT + INNER.0 + LEGEND,
+        width: (LEFT + INNER.0 + LEGEND.0.max(48.0 + LEGEND.1 * longest)).ceil(),
         height: (TOP + INNER.1 + 60.0).max(TOP + ROW * rows + 20.0).ceil(),
         shapes: Vec::new(),
     };
@@ -267,11 +281,16 @@ mod tests {
             vec![of(0.601, 0.62, 0.64), of(0.7, 0.71, 0.73)],
             vec![of(0.5, 0.5, 0.5)],
             vec![of(-0.1, 0.0, 0.05)],
+            vec![of(0.0, 0.0, 0.0)],
+            vec![of(1.0, 1.0, 1.0)],
             vec![],
         ] {
             let axis = Axis::over(values.iter());
             let ticks: Vec<f64> = axis.ticks().collect();
             assert!((3..=12).contains(&ticks.len()), "{axis:?}");
+            let beyond = values.iter().any(|e| e.low < 0.0);
+            assert_eq!(axis.low < 0.0, beyond, "{axis:?}");
+            assert!(axis.high <= 100.0, "{axis:?}");
             for e in &values {
                 for end in [e.low, e.high] {
                     assert!(
