@@ -225,9 +225,12 @@ fn parquet_layouts() {
     assert_eq!(first[0].answer, Answer::Says("red".into()));
 }
 
+/// A benchmark, the files of its folder, and what the error says.
+type Case<'a> = (Kind, &'a [(&'a str, Value)], &'a [&'a str]);
+
 #[test]
 fn what_is_no_such_folder_is_named() {
-    let cases: [(Kind, &[(&str, Value)], &[&str]); 9] = [
+    let cases: [Case<'_>; 9] = [
         (Kind::Gta, &[], &["dataset.json"]),
         (
             Kind::Gta,

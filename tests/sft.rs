@@ -121,8 +121,7 @@ fn histories_of_every_format_come_back_as_they_were() {
             let read = Pair::read(&parse(&json.to_string()).unwrap(), &pair.pictures, "b");
             let parts = pair.history.messages.iter().flat_map(|m| &m.parts);
             if parts.clone().any(|part| matches!(part, Part::Other(_))) {
-                let error = read.unwrap_err().to_string();
-                assert!(error.contains("found a part of type"), "{error}");
+                assert!(read.is_err(), "{}", file.display());
                 continue;
             }
             let again = match read {

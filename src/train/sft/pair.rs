@@ -120,7 +120,10 @@ impl Pair {
     /// # Errors
     /// [`FormatError`] with the JSON pointer of what is wrong.
     pub fn read(value: &Value, pictures: &PictureRoot, source: &str) -> Result<Self, Error> {
-        let history = formats::format_of(value, None)?.read(value)?;
+        let history = match value.get("calls_in_text") {
+            Some(Value::Bool(true)) => formats::openai_chat::read_with_calls_in_text(value)?,
+            _ => formats::format_of(value, None)?.read(value)?,
+        };
         let text = |pointer: &str| -> Result<Option<String>, FormatError> {
             match value.pointer(pointer) {
                 None | Some(Value::Null) => Ok(None),
@@ -183,6 +186,10 @@ impl Pair {
         let tool = format!("{}.{}", self.tool.name, self.tool.argument);
         out.insert("tool".into(), json!(tool));
         out.insert("tools".into(), json!(self.history.tools));
+        // Such calls are no part of a chat: their results stand without one.
+        if self.history.messages.iter().any(|m| m.calls_in_text) {
+            out.insert("calls_in_text".into(), json!(true));
+        }
         let mut messages = self.history.template_messages(usize::MAX);
         let mut addresses = addresses.iter();
         for (message, value) in self.history.messages.iter().zip(&mut messages) {
