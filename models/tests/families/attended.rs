@@ -83,7 +83,7 @@ fn shares_add_up_to_one_and_nobody_looks_ahead() {
 #[test]
 fn rows_outside_are_refused() {
     let model = load(&folder(BOARD), WeightDtype::F32, &Device::Cpu).unwrap();
-    let prompt = spare_models::PreparedPrompt::new(&model, vec![5, 6, 7], Vec::new()).unwrap();
+    let prompt = spare_models::PreparedPrompt::new(&model, vec![40, 41, 42], Vec::new()).unwrap();
     let control = Control::none();
     let refused = |rows: &[usize]| {
         model
