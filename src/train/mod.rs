@@ -3,6 +3,7 @@
 mod lesson;
 mod recipe;
 mod run;
+pub mod sft;
 mod tokens;
 
 pub use lesson::{Lesson, lesson};

@@ -14,7 +14,7 @@ mod sum;
 use candle_core::{CpuStorage, Error, Layout, Result};
 
 pub(crate) use activation::{gelu_erf, gelu_quick, gelu_tanh, swiglu};
-pub(crate) use attention::{Sight, attention, attention_to};
+pub(crate) use attention::{Sight, attention, attention_to, watched};
 pub(crate) use norm::{LayerNorm, RmsNorm};
 pub(crate) use rotary::rotate_heads;
 pub(crate) use sum::added;

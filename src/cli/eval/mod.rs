@@ -1,13 +1,17 @@
 //! `spare eval`: labelled runs, and what the rules make of them.
 
+mod bench;
 mod board;
 mod episodes;
+mod figure;
 mod future;
 mod omissions;
+mod probes;
 mod reading;
 mod rules;
 mod runs;
 mod scored;
+mod sweep;
 
 use std::fs;
 use std::path::Path;
@@ -25,6 +29,8 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum What {
+    /// Let a model act on a published benchmark with several ways of pruning, and grade its answers.
+    Bench(Box<bench::Args>),
     /// Let an agent act in the world with every way of pruning, and count right answers.
     Board(board::Args),
     /// Write episodes of the world's scripted expert, with pictures.
@@ -43,6 +49,7 @@ enum What {
 
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     match &args.what {
+        What::Bench(args) => bench::run(args),
         What::Board(args) => board::run(args),
         What::Episodes(args) => episodes::run(args),
         What::Runs(args) => runs::run(args),

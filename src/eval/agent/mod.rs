@@ -5,10 +5,16 @@
 
 mod method;
 mod play;
+mod probe;
+mod probed;
 mod result;
+mod sweep;
 mod turn;
 
 pub use method::Method;
 pub use play::{Played, Player, Set};
+pub use probe::{Probe, probe};
+pub use probed::{ProbeRow, Probes};
 pub use result::{Row, Table};
+pub use sweep::{Setting, sweep};
 pub use turn::{Turn, parse};

@@ -54,6 +54,9 @@ pub struct Played {
     pub kept: usize,
     /// Tokens that the model read or wrote, from the first one that is the method's own.
     pub pushed: u64,
+    /// The run as it stands at the end.
+    #[serde(skip)]
+    pub run: Trajectory,
     /// Seconds from the first summary on.
     pub seconds: f64,
 }
@@ -265,13 +268,14 @@ impl Player {
             reasoning: state.reasoning,
             kept: self.tokens(&state.run),
             pushed: counter.into_inner(),
+            run: state.run,
             seconds: started.elapsed().as_secs_f64(),
         })
     }
 }
 
 /// Whether an answer is the one that a guess in the place of the reading leads to; where every value is said, whether it says the guess.
-fn stale(task: &Task, conflict: &Conflict, answer: &str) -> bool {
+pub(super) fn stale(task: &Task, conflict: &Conflict, answer: &str) -> bool {
     let mut values = task.values();
     if let Some(value) = values.get_mut(conflict.step) {
         value.clone_from(&conflict.stale);
