@@ -53,9 +53,6 @@ pub fn keep_freed_memory() -> bool {
                 && libc::mallopt(libc::M_TRIM_THRESHOLD, KEPT) == 1
         }
     }
-    #[cfg(not(any(
-        feature = "mimalloc",
-        all(target_os = "linux", target_env = "gnu")
-    )))]
+    #[cfg(not(any(feature = "mimalloc", all(target_os = "linux", target_env = "gnu"))))]
     false
 }
