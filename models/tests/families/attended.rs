@@ -1,5 +1,8 @@
 //! The slow path that shows where tokens look is the fast path, and its shares are shares.
 
+// Lists of one range are meant.
+#![allow(clippy::single_range_in_vec_init)]
+
 use candle_core::Device;
 use spare_models::{Control, KvCache, ModelError, WeightDtype, load};
 
