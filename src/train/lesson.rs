@@ -19,9 +19,13 @@ pub enum Lesson {
     Survey,
     /// A whole episode of the expert.
     Episode,
+    /// Such an episode behind its last summary, where all methods prune in equal shares.
+    Pruned,
+    /// Values told in words: what follows from them?
+    Told,
 }
 
-/// The lesson number `index` of a seed, and the sentences in it that are not learnt.
+/// The lesson number `index` of a seed, not pruned yet, and the sentences in it that are not learnt.
 ///
 /// # Errors
 /// Where a picture cannot be written.
@@ -35,13 +39,14 @@ pub fn lesson(
     let mut random = Random::new(seed.rotate_left(17), index);
     let world = Environment::new(task, seed, index)?;
     Ok(match kind {
-        Lesson::Episode => {
+        Lesson::Episode | Lesson::Pruned => {
             let episode = world.episode(knobs, seed, index)?;
             (episode.run, episode.guesses)
         }
         Lesson::Look => (look(&world, &mut random)?, Vec::new()),
         Lesson::Find => (find(&world, &mut random)?, Vec::new()),
         Lesson::Survey => (survey(&world)?, Vec::new()),
+        Lesson::Told => (world.told(knobs, seed, index)?, Vec::new()),
     })
 }
 

@@ -69,6 +69,17 @@ impl Default for Targets {
     }
 }
 
+/// What of a run is learnt.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Learnt<'a> {
+    /// Sentences that are not.
+    pub(crate) guesses: &'a [String],
+    /// Turns at its beginning that are not.
+    pub(crate) skipped: usize,
+    /// How much tokens count.
+    pub(crate) targets: Targets,
+}
+
 /// Pictures that were prepared before, by their bytes.
 pub(crate) type Pictures = Mutex<HashMap<[u8; 32], (usize, [u8; 32], TrainPicture)>>;
 
@@ -83,14 +94,18 @@ pub fn sequence(
     guesses: &[String],
     targets: Targets,
 ) -> Result<Sequence, Error> {
-    sequence_with(engine, run, guesses, targets, &Pictures::default())
+    let learnt = Learnt {
+        guesses,
+        skipped: 0,
+        targets,
+    };
+    sequence_with(engine, run, learnt, &Pictures::default())
 }
 
 pub(crate) fn sequence_with(
     engine: &Engine,
     run: &Trajectory,
-    guesses: &[String],
-    targets: Targets,
+    learnt: Learnt<'_>,
     known: &Pictures,
 ) -> Result<Sequence, Error> {
     let root = PictureRoot::new(".");
@@ -122,7 +137,12 @@ pub(crate) fn sequence_with(
     let mut weights = vec![0f32; encoded.ids.len()];
     let mut kinds = vec![TokenKind::Word as u8; encoded.ids.len()];
     let eos = engine.model.eos();
-    for turn in turns(&encoded.ids, &header, eos) {
+    let Learnt {
+        guesses,
+        skipped,
+        targets,
+    } = learnt;
+    for turn in turns(&encoded.ids, &header, eos).into_iter().skip(skipped) {
         for (token, kind) in classify(&encoded, turn, guesses) {
             let weight = match kind {
                 TokenKind::Word => targets.word,

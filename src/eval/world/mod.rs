@@ -7,12 +7,13 @@
 
 mod draw;
 mod environment;
+mod episode;
 mod expert;
 mod question;
 mod scene;
 
 pub use environment::{Environment, tools};
-pub use expert::{Conflict, Episode, Opening};
+pub use episode::{Conflict, Episode, Opening};
 pub use question::{Kind, Task, grade};
 pub use scene::{Figure, Mix, Thing};
 
