@@ -83,7 +83,9 @@ pub fn run(
         };
         let mut curve = Curve::open(out, stage, trainer.step())?;
         let pictures = Pictures::default();
-        while !trainer.done() && left > 0 {
+        let stop = stage.stop.unwrap_or(usize::MAX);
+        let done = |trainer: &Trainer| trainer.done() || trainer.step() >= stop;
+        while !done(&trainer) && left > 0 {
             let started = Instant::now();
             let batch = batch((&engine, &judge), stage, number, trainer.step(), &pictures)?;
             let step = trainer.learn(&batch)?;
@@ -101,7 +103,7 @@ pub fn run(
                 .clear();
             left -= 1;
             let due = trainer.step().is_multiple_of(stage.save_every.max(1));
-            if due || trainer.done() || left == 0 {
+            if due || done(&trainer) || left == 0 {
                 trainer.save(&folder)?;
                 copy(start, &folder)?;
                 curve.save()?;

@@ -11,6 +11,7 @@ use spare_models::train::{Sequence, TrainPicture};
 
 use crate::engine::Engine;
 use crate::error::Error;
+use crate::eval::world;
 use crate::plan::hex;
 use crate::replay::{self, PictureRoot};
 use crate::trajectory::Trajectory;
@@ -33,17 +34,20 @@ pub enum TokenKind {
     Summary = 5,
     /// A token of a guess: nobody can know it, so it is not learnt.
     Guess = 6,
+    /// A token of a colour or a figure: which thing is meant stands in the question.
+    Name = 7,
 }
 
 impl TokenKind {
     /// All that are learnt, with their names.
-    pub const LEARNT: [(Self, &'static str); 6] = [
+    pub const LEARNT: [(Self, &'static str); 7] = [
         (Self::Word, "word"),
         (Self::Reading, "reading"),
         (Self::Answer, "answer"),
         (Self::Place, "place"),
         (Self::Call, "call"),
         (Self::Summary, "summary"),
+        (Self::Name, "name"),
     ];
 }
 
@@ -57,6 +61,8 @@ pub struct Targets {
     pub digit: f32,
     /// Coordinates in reasoning, and in calls without reasoning.
     pub place: f32,
+    /// Colours and figures.
+    pub name: f32,
 }
 
 impl Default for Targets {
@@ -65,6 +71,7 @@ impl Default for Targets {
             word: 1.0,
             digit: 5.0,
             place: 10.0,
+            name: 1.0,
         }
     }
 }
@@ -147,6 +154,7 @@ pub(crate) fn sequence_with(
             let weight = match kind {
                 TokenKind::Word => targets.word,
                 TokenKind::Place => targets.place,
+                TokenKind::Name => targets.name,
                 TokenKind::Guess => 0.0,
                 _ => targets.digit,
             };
@@ -203,6 +211,10 @@ fn classify<'a>(
         .flat_map(|g| text.match_indices(g.as_str()))
         .map(|(at, g)| at..at + g.len())
         .collect();
+    let names: Vec<Range<usize>> = world::names()
+        .flat_map(|name| text.match_indices(name))
+        .map(|(at, name)| at..at + name.len())
+        .collect();
     turn.zip(offsets).map(move |(token, offset)| {
         let at = offset.start - start..offset.end - start;
         let own = text.get(at.clone()).unwrap_or("").trim();
@@ -213,6 +225,8 @@ fn classify<'a>(
             .any(|g| g.start <= at.start && at.end <= g.end)
         {
             TokenKind::Guess
+        } else if names.iter().any(|n| n.start < at.end && at.start < n.end) {
+            TokenKind::Name
         } else if !digit {
             TokenKind::Word
         } else if at.start < thought {

@@ -15,6 +15,8 @@ mod scene;
 pub use environment::{Environment, tools};
 pub use episode::{Conflict, Episode, Opening};
 pub use question::{Kind, Task, grade};
+#[cfg(feature = "train")]
+pub(crate) use scene::names;
 pub use scene::{Figure, Mix, Thing};
 
 #[cfg(test)]
