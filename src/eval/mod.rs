@@ -10,7 +10,7 @@ mod drawing;
 mod label;
 mod measure;
 mod outcome;
-mod phrases;
+pub(crate) mod phrases;
 mod random;
 pub mod report;
 mod statistics;

@@ -1,7 +1,7 @@
 //! How does somebody think aloud about a board, in the labelled runs and in the world? `{a}` is a thing, `{v}` what is said of it.
 
 /// Where a thing is.
-pub(super) const LOCATE: &[&str] = &[
+pub(crate) const LOCATE: &[&str] = &[
     "The {a} is in cell {v}.",
     "I can see the {a} at cell {v}.",
     "Looking at the board, the {a} sits in cell {v}.",

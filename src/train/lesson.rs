@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use spare_models::image::ImageError;
 
 use crate::eval::Random;
+use crate::eval::phrases::LOCATE;
 use crate::eval::world::{Environment, Knobs, Task};
 use crate::trajectory::{Message, Part, ToolCall, Trajectory};
 
@@ -17,6 +18,8 @@ pub enum Lesson {
     Find,
     /// Where are all things of the board?
     Survey,
+    /// Where are these things, in this order?
+    Places,
     /// A whole episode of the expert.
     Episode,
     /// Such an episode behind its last summary, where all methods prune in equal shares.
@@ -46,6 +49,7 @@ pub fn lesson(
         Lesson::Look => (look(&world, &mut random)?, Vec::new()),
         Lesson::Find => (find(&world, &mut random)?, Vec::new()),
         Lesson::Survey => (survey(&world)?, Vec::new()),
+        Lesson::Places => (places(&world, &mut random)?, Vec::new()),
         Lesson::Told => (world.told(knobs, seed, index)?, Vec::new()),
     })
 }
@@ -94,6 +98,21 @@ fn find(world: &Environment, random: &mut Random) -> Result<Trajectory, ImageErr
     let mut run = asked(world, &format!("Where is the {}?", thing.name()))?;
     let call = ToolCall::written("call_1", thing.tool(), thing.place());
     run.push(Message::assistant(None, "", vec![call]));
+    Ok(run)
+}
+
+/// In the order of a survey the row of the next thing is guessed from the last one; here it is not.
+fn places(world: &Environment, random: &mut Random) -> Result<Trajectory, ImageError> {
+    let things = &world.task.things;
+    let names: Vec<String> = things.iter().map(|t| t.name()).collect();
+    let mut run = asked(world, &format!("Where are the {}?", names.join(", the ")))?;
+    let each = things.iter().map(|thing| {
+        let cell = format!("({}, {})", thing.cell.0, thing.cell.1);
+        let sentence = random.pick(LOCATE).replace("{a}", &thing.name());
+        sentence.replace("{v}", &cell)
+    });
+    let thought = each.collect::<Vec<_>>().join(" ");
+    run.push(Message::assistant(Some(thought), "done", Vec::new()));
     Ok(run)
 }
 
