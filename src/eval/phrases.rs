@@ -7,7 +7,7 @@ pub(crate) const LOCATE: &[&str] = &[
     "Looking at the board, the {a} sits in cell {v}.",
 ];
 /// Why a crop is called.
-pub(super) const NEED: &[&str] = &[
+pub(crate) const NEED: &[&str] = &[
     "Its digit is too small to read here, so I will crop that cell.",
     "I cannot read the digit at this size. I crop the cell to zoom in.",
     "I should zoom in with a crop before I trust any reading.",
