@@ -24,7 +24,7 @@ pub enum TokenKind {
     Word = 0,
     /// A digit of a reading or of what follows from one.
     Reading = 1,
-    /// A digit of the answer.
+    /// A token of the answer: its first word says what was asked for.
     Answer = 2,
     /// A coordinate in reasoning.
     Place = 3,
@@ -57,7 +57,7 @@ impl TokenKind {
 pub struct Targets {
     /// Words.
     pub word: f32,
-    /// Digits.
+    /// Digits, and every token of an answer.
     pub digit: f32,
     /// Coordinates in reasoning, and in calls without reasoning.
     pub place: f32,
@@ -204,6 +204,7 @@ fn classify<'a>(
     let end = offsets.last().map_or(0, |o| o.end);
     let text = encoded.text.get(start..end).unwrap_or("");
     let thought = text.find("</think>").unwrap_or(0);
+    let answer = text.find("</think>").map_or(0, |at| at + "</think>".len());
     let call = text.find("<tool_call>").unwrap_or(text.len());
     let summary = text.contains("\"summarize_the_task\"");
     let guessed: Vec<Range<usize>> = guesses
@@ -227,7 +228,7 @@ fn classify<'a>(
             TokenKind::Guess
         } else if names.iter().any(|n| n.start < at.end && at.start < n.end) {
             TokenKind::Name
-        } else if !digit {
+        } else if !digit && (own.is_empty() || at.start < answer || at.start >= call) {
             TokenKind::Word
         } else if at.start < thought {
             match in_place(before) {
