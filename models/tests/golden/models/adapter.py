@@ -1,11 +1,11 @@
 """Logits of transformers with peft on adapters that the trainer exported.
 
-    cargo test --release -p spare-models --features train --test train -- --ignored export
+    cargo test --release --features spare/train,spare-models/train --test train -- --ignored export
     python adapter.py ../qwen3_vl ../train
 
 The first line writes ../train/adapter (adapter_model.safetensors, adapter_config.json: twelve steps on the tiny checkpoint gqa2-untied). The
 second loads both as anybody would (PeftModel.from_pretrained) and writes ../train/adapter.safetensors: `logits` of the golden prompt with its
-pictures, f32 from a model in f64, and how far the adapters move them at most. Made with peft PEFT_VERSION, transformers 5.24.0, torch 2.15.0.
+pictures, f32 from a model in f64, and how far the adapters move them at most. Made with peft 0.21.2, transformers 5.24.0, torch 2.15.0.
 """
 
 import argparse
