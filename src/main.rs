@@ -2,6 +2,10 @@
 
 use std::process::ExitCode;
 
+/// JSON is read into many small pieces: `spare check` is half as fast again with it as with glibc's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     spare::cli::main()
 }

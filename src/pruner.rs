@@ -472,6 +472,7 @@ impl Pruner {
             },
             model: scored.then(|| self.engine.card()),
             blind: self.engine.is_blind(),
+            masked: Vec::new(),
             events: pruned
                 .events
                 .iter()

@@ -11,6 +11,7 @@ use std::path::Path;
 use std::process::Command;
 
 use program::SPARE;
+use rayon::prelude::*;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -143,22 +144,25 @@ fn reading_and_checking_are_linear() {
         ("smolagents", smolagents),
         ("atif", atif),
     ];
-    let dir = TempDir::new().unwrap();
-    for (number, (name, shape)) in shapes.into_iter().enumerate() {
-        let count = |turns: usize| instructions(dir.path(), &shape(turns), name);
-        let counted = [200, 400, 2_200].map(count);
-        let [Some(none), Some(short), Some(long)] = counted else {
-            assert!(
-                std::env::var_os("SPARE_REQUIRE_FETCHED").is_none(),
-                "no valgrind"
-            );
-            println!("skipped: no valgrind to count instructions with");
-            return;
-        };
-        // What the program does for any file cancels out: 10 where each turn costs the same, 11 and more where each call is held against
-        // all before it.
-        let ratio = (long - none) / (short - none);
-        println!("{name} (shape {number}): {ratio:.2}");
-        assert!(ratio < 10.5, "{name} (shape {number}): {ratio:.2}");
-    }
+    shapes
+        .into_par_iter()
+        .enumerate()
+        .for_each(|(number, (name, shape))| {
+            let dir = TempDir::new().unwrap();
+            let count = |turns: usize| instructions(dir.path(), &shape(turns), name);
+            let counted = [200, 400, 2_200].map(count);
+            let [Some(none), Some(short), Some(long)] = counted else {
+                assert!(
+                    std::env::var_os("SPARE_REQUIRE_FETCHED").is_none(),
+                    "no valgrind"
+                );
+                println!("skipped: no valgrind to count instructions with");
+                return;
+            };
+            // What the program does for any file cancels out: 10 where each turn costs the same, 11 and more where each call is held against
+            // all before it.
+            let ratio = (long - none) / (short - none);
+            println!("{name} (shape {number}): {ratio:.2}");
+            assert!(ratio < 10.5, "{name} (shape {number}): {ratio:.2}");
+        });
 }

@@ -45,6 +45,12 @@ fn root(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
+#[cfg(feature = "cli")]
+#[test]
+fn extract() {
+    on_seeds("extract", bodies::extract);
+}
+
 #[test]
 fn read_run() {
     on_seeds("read_run", bodies::read_run);

@@ -28,6 +28,10 @@ fn the_episodes_are_those_that_were_committed_to() {
     let found = [TRAIN_SEED, DEV_SEED, TEST_SEED].map(|seed| {
         [Knobs::default(), Knobs::standard(), Knobs::conflict()].map(|knobs| hash(&knobs, seed))
     });
-    let expected = [["", "", ""], ["", "", ""], ["", "", ""]];
+    let expected = [
+        ["2d6c69ed0937756e", "5edff3194bf70be8", "4ea38afd178c3c2a"],
+        ["a52eea0921698f46", "4d3c7b1a2ed8ba03", "30d952a8322bbfc4"],
+        ["13ee22e08cafddc4", "759bf7cbb307789a", "4ad4cdcd374de21c"],
+    ];
     assert_eq!(found, expected);
 }

@@ -8,6 +8,8 @@ mod check;
 #[cfg(feature = "cli")]
 mod compressed;
 mod dice;
+#[cfg(feature = "cli")]
+mod extract;
 mod json_pointer_edit;
 #[path = "../../tests/common/prune.rs"]
 mod prune;
@@ -21,6 +23,8 @@ mod undone;
 pub use atoms_evidence::atoms_evidence;
 #[cfg(feature = "cli")]
 pub use compressed::compressed;
+#[cfg(feature = "cli")]
+pub use extract::extract;
 pub use json_pointer_edit::json_pointer_edit;
 pub use python_call::python_call;
 pub use read_run::read_run;

@@ -1,7 +1,7 @@
 //! The rate of a product as `torch_rate.py` measures the peer's: best and median GFLOP/s over rounds, same shapes, same
 //! types. `benches/against/rates` runs both in turn.
 //!
-//!     cargo bench -p spare-kernels --bench rate [-- --rounds 15]
+//!     cargo bench -p spare-kernels --bench rate [-- --rounds 15 --only float32]
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::time::Instant;
@@ -29,9 +29,14 @@ fn main() {
         .iter()
         .position(|a| a == "--rounds")
         .map_or(15, |at| arguments[at + 1].parse().unwrap());
+    let only = arguments.iter().position(|a| a == "--only");
+    let only = only.and_then(|at| arguments.get(at + 1));
     let threads = rayon::current_num_threads();
     println!("spare-kernels, {threads} threads, {}", Path::current());
     for kind in ["bfloat16", "bf16/f32", "float32"] {
+        if only.is_some_and(|only| only != kind) {
+            continue;
+        }
         for (rows, input, out) in SHAPES {
             let x = fill(1, rows * input, 2.0);
             let weight = fill(2, out * input, 2.0);

@@ -6,7 +6,7 @@ mod common;
 use common::uniform;
 use spare_kernels::Path;
 use spare_kernels::layer::{
-    RmsNorm, Rotation, add_rms_norm, gelu_tanh_on, rms_norm, rotary, swiglu, swiglu_on,
+    RmsNorm, Rotation, add_to, gelu_tanh_on, rms_norm, rotary, swiglu, swiglu_on,
 };
 
 const SPREAD: (u64, i32) = (1 << 23, 21);
@@ -35,21 +35,24 @@ fn rms_norm_agrees_with_f64() {
             weight: &weight,
             epsilon: 1e-6,
         };
-        let mut out = vec![f32::NAN; x.len()];
-        rms_norm(&x, norm, &mut out).unwrap();
+        let out = rms_norm(&x, norm).unwrap();
+        assert_eq!(out.len(), x.len());
         for (x, out) in x.chunks(width).zip(out.chunks(width)) {
             for (&found, expected) in out.iter().zip(normed(x, &weight, 1e-6)) {
                 assert!(close(found, expected), "{width}: {found} for {expected}");
             }
         }
-        // The sum in place and its norm are the two steps, to the last bit.
-        let delta = uniform(3, rows * width, SPREAD);
-        let (mut residual, mut fused) = (x.clone(), vec![f32::NAN; x.len()]);
-        add_rms_norm(&mut residual, &delta, norm, &mut fused).unwrap();
-        let sum: Vec<f32> = x.iter().zip(&delta).map(|(a, b)| a + b).collect();
-        rms_norm(&sum, norm, &mut out).unwrap();
-        assert_eq!(residual, sum);
-        assert_eq!(fused, out);
+    }
+}
+
+#[test]
+fn sums_are_those_of_f32_on_one_thread_and_on_many() {
+    for len in [0, 1, 17, 40_000] {
+        let (a, b) = (uniform(6, len, SPREAD), uniform(7, len, SPREAD));
+        let mut sum = a.clone();
+        add_to(&mut sum, &b).unwrap();
+        let expected: Vec<f32> = a.iter().zip(&b).map(|(a, b)| a + b).collect();
+        assert_eq!(sum, expected);
     }
 }
 
@@ -151,16 +154,12 @@ fn wrong_shapes_are_refused_by_name() {
     };
     let text = |e: spare_kernels::ShapeError| e.to_string();
     assert_eq!(
-        text(rms_norm(&[0.0; 6], norm, &mut [0.0; 6]).unwrap_err()),
+        text(rms_norm(&[0.0; 6], norm).unwrap_err()),
         "activations: found 6 values, expected a multiple of 4"
     );
     assert_eq!(
-        text(rms_norm(&[0.0; 8], norm, &mut [0.0; 4]).unwrap_err()),
-        "out: found 4 values, expected 2 x 4"
-    );
-    assert_eq!(
-        text(add_rms_norm(&mut [0.0; 8], &[0.0; 7], norm, &mut [0.0; 8]).unwrap_err()),
-        "delta: found 7 values, expected 2 x 4"
+        text(add_to(&mut [0.0; 8], &[0.0; 7]).unwrap_err()),
+        "x: found 7 values, expected 1 x 8"
     );
     assert_eq!(
         text(swiglu(&mut [0.0; 3], &[0.0; 2]).unwrap_err()),

@@ -67,7 +67,7 @@ pub use error::ModelError;
 pub use families::Family;
 pub use memory::available_memory;
 pub use model::{
-    BATCH_TOKENS, Branch, Description, Features, HiddenRows, Model, load, load_from_bytes,
+    Attended, BATCH_TOKENS, Branch, Description, Features, HiddenRows, Model, load, load_from_bytes,
 };
 pub use positions::Positions;
 pub use prepared::{PictureSpan, PreparedPrompt};

@@ -9,7 +9,7 @@ use candle_core::{
 use half::{bf16, f16};
 use spare_kernels::Path;
 use spare_kernels::attention::Products;
-use spare_kernels::gemm::{Activations, Packed, PackedBf16, PackedF32, gemm};
+use spare_kernels::gemm::{Activations, Packed, PackedBf16, PackedF32, product};
 
 use crate::ops::{failed, values};
 
@@ -66,15 +66,12 @@ impl PackedMatrix {
 
     /// `rows · selfᵀ` for row-major f32 `rows` of the weight's width, summed in f32. A row's result depends on that row alone.
     pub(crate) fn product(&self, rows: &[f32]) -> Result<Vec<f32>> {
-        let weight = self.weight();
-        let mut out = vec![0.0; rows.len() / weight.input().max(1) * weight.out()];
         let rows = if self.rounds_rows() {
             Activations::F32AsBf16(rows)
         } else {
             Activations::F32(rows)
         };
-        gemm(rows, weight, &mut out).map_err(failed)?;
-        Ok(out)
+        product(rows, self.weight()).map_err(failed)
     }
 
     /// Appends row `row` of the weight to `out`; false where there is none.
@@ -107,6 +104,14 @@ impl Linear {
     /// `bias` is `[out]`, f32.
     pub(crate) fn new(weight: Matrix, bias: Option<Tensor>) -> Self {
         Self { weight, bias }
+    }
+
+    /// The weight where it lies packed in host memory and nothing is added to its product.
+    pub(crate) fn packed(&self) -> Option<&PackedMatrix> {
+        match (&self.weight, &self.bias) {
+            (Matrix::Packed(weight), None) => Some(weight),
+            _ => None,
+        }
     }
 
     /// What attention beside this weight is computed in: bf16 where this product rounds its rows too.

@@ -11,15 +11,15 @@ use crate::error::Error;
 /// A place in a file. Its short form is `PATH:LINE-LINE@BYTE-BYTE#CONTENT`, and ` AT` behind it where the format has places of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Anchor {
-    /// Below the root, with `/`.
+    /// Below the root, with `/`; a sheet stands behind a `!`.
     pub path: String,
     /// Lines from 1, the last included.
     pub lines: (u64, u64),
-    /// Bytes, the end excluded.
+    /// Bytes, the end excluded; of that text, where the bytes of the file are none.
     pub bytes: Range<u64>,
-    /// The content hash of the whole file when it was read.
+    /// The content hash of the whole file when it was read; of a format whose bytes are not its text, of the text of the part.
     pub content: String,
-    /// JSON pointer, `row N` or symbol.
+    /// JSON pointer, `row N`, `Sheet!row N`, `page N box x,y,w,h` or symbol.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
 }
@@ -46,13 +46,16 @@ impl FromStr for Anchor {
         let bad = || Error::Anchor {
             found: text.to_owned(),
         };
-        let (place, rest) = text
-            .rsplit_once('#')
-            .filter(|(_, rest)| {
-                rest.get(..16)
-                    .is_some_and(|hash| hash.bytes().all(|digit| digit.is_ascii_hexdigit()))
-            })
-            .ok_or_else(bad)?;
+        // What stands behind the hash may have this sign too.
+        let hash = |at: usize| {
+            let rest = text.get(at + 1..)?;
+            let digits = rest.get(..16)?;
+            let ends = matches!(rest.as_bytes().get(16), None | Some(b' '));
+            (ends && digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
+                .then_some((text.get(..at)?, rest))
+        };
+        let mut signs = text.match_indices('#');
+        let (place, rest) = signs.find_map(|(at, _)| hash(at)).ok_or_else(bad)?;
         let (content, at) = match rest.split_once(' ') {
             Some((content, at)) => (content, Some(at.to_owned())),
             None => (rest, None),

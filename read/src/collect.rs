@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::time::Instant;
 
+use crate::limits::{Limits, Stop};
 use crate::query::{Mask, Query};
 
 /// Pieces kept for one set of terms.
@@ -67,11 +68,12 @@ pub struct Collector<'q> {
     groups: HashMap<(Mask, Mask), Vec<Found>>,
     order: u64,
     deadline: Instant,
+    stop: Stop,
 }
 
 impl<'q> Collector<'q> {
     /// Nothing seen yet.
-    pub fn new(query: &'q Query, deadline: Instant) -> Self {
+    pub fn new(query: &'q Query, limits: &Limits) -> Self {
         let frequency = vec![0; query.terms.len()];
         Self {
             query,
@@ -84,13 +86,14 @@ impl<'q> Collector<'q> {
             skipped: Vec::new(),
             groups: HashMap::new(),
             order: 0,
-            deadline,
+            deadline: Instant::now() + limits.time,
+            stop: limits.stop.clone(),
         }
     }
 
-    /// Whether the time of the call is used up.
+    /// Whether the time of the call is used up, or it was told to stop.
     pub fn is_late(&self) -> bool {
-        Instant::now() > self.deadline
+        self.stop.is_set() || Instant::now() > self.deadline
     }
 
     /// Counts a unit with the terms in it.

@@ -13,6 +13,14 @@ pub struct Charset {
 }
 
 impl Charset {
+    /// UTF-8 without a mark.
+    pub(crate) fn utf8() -> Self {
+        Self {
+            encoding: UTF_8,
+            mark: 0,
+        }
+    }
+
     /// Guesses from the first bytes of a file; none for content that is no text.
     pub fn guess(sample: &[u8]) -> Option<Self> {
         if let Some((encoding, mark)) = Encoding::for_bom(sample) {

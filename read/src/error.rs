@@ -58,6 +58,16 @@ pub enum Error {
         /// What was expected.
         expected: &'static str,
     },
+    /// A file in another format than text that cannot be read, or that ended the process that read it.
+    #[error("{}: found {found}, expected {expected}", path.display())]
+    Broken {
+        /// The path.
+        path: PathBuf,
+        /// What was found.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
     /// More than a limit allows.
     #[error("{}: found {found} {unit}, expected at most {limit}", path.display())]
     TooLarge {

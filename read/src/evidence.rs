@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::anchor::Anchor;
 use crate::gate::Decision;
+use crate::ignored::IGNORED;
 use crate::intent::Action;
 
 /// What is known about a need. Words decide, no model: the status says whether its words stand together in one statement.
@@ -82,9 +83,9 @@ pub struct Coverage {
 impl Coverage {
     /// Whether nothing was left out but what is no source.
     pub fn is_complete(&self) -> bool {
-        self.skipped
-            .iter()
-            .all(|(_, reason)| reason == "not source" || reason.starts_with("read as text"))
+        self.skipped.iter().all(|(_, reason)| {
+            reason == "not source" || reason == IGNORED || reason.starts_with("read as text")
+        })
     }
 }
 

@@ -3,11 +3,14 @@
 //! The protocol is SparseRead's (arXiv 2608.22237): no model runs here, the agent decides, and what was searched, found, contradicted or not looked at is said in so many words.
 
 mod anchor;
+mod answer;
 mod collect;
 mod encoding;
 mod error;
 mod evidence;
+pub mod extract;
 mod gate;
+mod ignored;
 mod intent;
 mod limits;
 mod native;
@@ -31,8 +34,8 @@ pub use error::{Error, Result};
 pub use evidence::{Coverage, EvidencePack, NativeRange, NeedReport, Next, Round, Span, Status};
 pub use gate::{Decision, Gate, Mode, ObjectSize, Weights};
 pub use intent::{Action, Intent, MOST_NEEDS, Need, Purpose, Scope, Want};
-pub use limits::Limits;
-pub use preview::{FilePreview, Preview};
+pub use limits::{Limits, Stop};
+pub use preview::{Card, FilePreview, Preview};
 pub use query::{Form, Forms, Hit, Mask, NeedTerms, Query, Term};
 pub use redact::{holds_credentials, redact};
 pub use session::{ReadRequest, Session};

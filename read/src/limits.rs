@@ -1,6 +1,24 @@
 //! How much a call may read, hold and return.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+/// Ends a running call from another thread; clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Calls under way end at the next look, with what they have as left out for the time limit.
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was told to stop.
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
 
 /// Limits of one call; a folder shares them among its files.
 #[derive(Debug, Clone)]
@@ -19,6 +37,8 @@ pub struct Limits {
     pub time: Duration,
     /// Bytes that `raw` returns at once.
     pub raw_bytes: u64,
+    /// Ends the call early.
+    pub stop: Stop,
 }
 
 impl Default for Limits {
@@ -31,6 +51,7 @@ impl Default for Limits {
             record_bytes: 1 << 20,
             time: Duration::from_secs(60),
             raw_bytes: 256 << 10,
+            stop: Stop::default(),
         }
     }
 }

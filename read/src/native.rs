@@ -34,6 +34,7 @@ pub(crate) fn whole(
                 .skipped
                 .iter()
                 .map(|(path, reason)| (path.clone(), (*reason).to_owned()))
+                .chain(loaded.unread.iter().cloned())
                 .collect(),
             ..Coverage::default()
         },
@@ -109,6 +110,18 @@ pub(crate) fn native_ranges(
         let Some((object, sniffed)) = loaded.objects.get(*at) else {
             continue;
         };
+        if object.part.is_some() {
+            // Lines and bytes of extracted text say nothing of the file.
+            let path = object.file().to_owned();
+            if ranges.iter().all(|known: &NativeRange| known.path != path) {
+                ranges.push(NativeRange {
+                    bytes: (0, 0),
+                    lines: None,
+                    path,
+                });
+            }
+            continue;
+        }
         let near: Vec<&Span> = pack
             .spans
             .iter()

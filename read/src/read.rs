@@ -1,25 +1,14 @@
 //! Algorithm 1 of the paper, one round: gate, router, scan, update, closure or fallback.
 
-use std::collections::HashSet;
 use std::path::Path;
-use std::time::Instant;
 
-use crate::anchor::Anchor;
-use crate::collect::{Collector, Found};
+use crate::collect::Collector;
 use crate::error::Result;
-use crate::evidence::{Coverage, EvidencePack, NeedReport, Next, Round, Span, Status};
-use crate::gate::{Decision, Mode};
-use crate::intent::{Action, Scope, Want};
+use crate::evidence::{EvidencePack, Next, Status};
+use crate::gate::Mode;
 use crate::native::{native_ranges, whole};
 use crate::query::Query;
-use crate::rank::{Ranked, rank, weights};
-use crate::redact::redact;
-use crate::session::{Loaded, ReadRequest, Session};
-use crate::tokens::estimate_tokens;
-use crate::visible::make_visible;
-
-/// Tokens that a pack may need beyond its budget's spans.
-const RESERVE: usize = 60;
+use crate::session::{Depth, Loaded, ReadRequest, Session};
 
 impl Session {
     /// Reads: the answer of the gate if it says native or inline, else one round of the protocol.
@@ -27,7 +16,7 @@ impl Session {
     /// # Errors
     /// An intent that asks for nothing, a path that leads out or cannot be read.
     pub fn read(&mut self, path: &Path, request: &ReadRequest) -> Result<EvidencePack> {
-        let loaded = self.load(path)?;
+        let loaded = self.load(path, Depth::Text)?;
         let gate = self.gate.decide(loaded.size, &request.intent);
         request.intent.all_needs()?;
         if !request.force && matches!(gate.mode, Mode::Native | Mode::InlineAll) {
@@ -57,13 +46,14 @@ impl Session {
         request: &ReadRequest,
         contents: &[(String, usize)],
     ) -> Collector<'q> {
-        let mut sink = Collector::new(query, Instant::now() + self.limits.time);
+        let mut sink = Collector::new(query, &self.limits);
         sink.skipped.extend(
             loaded
                 .skipped
                 .iter()
                 .map(|(path, reason)| (path.clone(), (*reason).to_owned())),
         );
+        sink.skipped.extend(loaded.unread.iter().cloned());
         let mut order: Vec<&(String, usize)> = contents.iter().collect();
         order.sort();
         let mut limits = self.limits.clone();
@@ -115,194 +105,8 @@ impl Session {
         sink
     }
 
-    fn answer(
-        &mut self,
-        loaded: &Loaded,
-        query: &Query,
-        sink: &Collector<'_>,
-        request: &ReadRequest,
-        gate: Decision,
-        contents: &[(String, usize)],
-    ) -> EvidencePack {
-        let content_of = |file: usize| {
-            contents
-                .iter()
-                .find(|(_, at)| *at == file)
-                .map(|(content, _)| content.as_str())
-                .unwrap_or_default()
-        };
-        let coverage = Coverage {
-            bytes: loaded.objects.iter().map(|(object, _)| object.bytes).sum(),
-            searched: sink.scanned,
-            units: sink.units,
-            returned: 0,
-            skipped: sink
-                .skipped
-                .iter()
-                .take(12)
-                .map(|(path, reason)| (make_visible(path), make_visible(reason)))
-                .collect(),
-        };
-        let complete = Coverage {
-            skipped: sink.skipped.clone(),
-            ..Coverage::default()
-        }
-        .is_complete();
-        let weights = weights(sink);
-        let found = sink.found();
-        let seen = |found: &Found| {
-            self.state
-                .is_inspected(content_of(found.piece.file), &found.piece.bytes)
-        };
-        let admits: Box<dyn Fn(&Found) -> bool> = match (request.action, request.intent.scope) {
-            (Action::Refine, Scope::New) | (_, Scope::Expand) => Box::new(|found| !seen(found)),
-            (_, Scope::Narrow) => Box::new(|found| seen(found)),
-            _ => Box::new(|_| true),
-        };
-        let ranked: Vec<Ranked<'_>> = query
-            .needs
-            .iter()
-            .map(|need| rank(sink, &found, &weights, need, complete, &*admits))
-            .collect();
-        drop(admits);
-        let most = |ranked: &Ranked<'_>| match (request.action, request.intent.want, ranked.status)
-        {
-            (_, _, Status::Absent | Status::NotSearched) => 3,
-            (Action::Scout, ..) => 3,
-            (_, Want::List | Want::Table | Want::Count, _) => 40,
-            (_, _, Status::Weak) if ranked.unmatched.count_ones() > 0 => 6,
-            _ => 10,
-        };
-        let mut pack = EvidencePack {
-            action: request.action,
-            gate,
-            needs: query
-                .needs
-                .iter()
-                .zip(&ranked)
-                .map(|(need, ranked)| NeedReport {
-                    id: need.id.clone(),
-                    status: ranked.status,
-                    spans: Vec::new(),
-                    unmatched: query.words(ranked.unmatched),
-                    values: ranked.values.clone(),
-                    more: 0,
-                })
-                .collect(),
-            spans: Vec::new(),
-            content: Vec::new(),
-            coverage,
-            round: Round {
-                n: self.state.rounds + 1,
-                of: self.round_limit,
-                new_spans: 0,
-                gain: 0,
-            },
-            next: Next::Closed,
-            native: Vec::new(),
-            redacted: 0,
-        };
-        let mut used = estimate_tokens(&pack.to_json()) + RESERVE;
-        let deepest = ranked
-            .iter()
-            .map(|ranked| ranked.found.len().min(most(ranked)))
-            .max()
-            .unwrap_or(0);
-        let mut full = false;
-        for depth in 0..deepest {
-            for (report, ranked) in pack.needs.iter_mut().zip(&ranked) {
-                let Some(found) = ranked
-                    .found
-                    .get(depth)
-                    .filter(|_| depth < most(ranked) && !full)
-                else {
-                    continue;
-                };
-                let anchor = Anchor {
-                    path: loaded
-                        .objects
-                        .get(found.piece.file)
-                        .map(|(object, _)| object.path.clone())
-                        .unwrap_or_default(),
-                    lines: found.piece.lines,
-                    bytes: found.piece.bytes.clone(),
-                    content: content_of(found.piece.file).to_owned(),
-                    at: found.piece.at.clone(),
-                };
-                let holds = |span: &Span| {
-                    span.anchor.content == anchor.content
-                        && span.anchor.path == anchor.path
-                        && span.anchor.at == anchor.at
-                        && span.anchor.bytes.start <= anchor.bytes.start
-                        && anchor.bytes.end <= span.anchor.bytes.end
-                };
-                if let Some(at) = pack.spans.iter().position(holds) {
-                    if !report.spans.contains(&at) {
-                        report.spans.push(at);
-                    }
-                    continue;
-                }
-                let ((text, in_text), (context, in_context)) = (
-                    redact(&make_visible(&found.piece.text)),
-                    redact(&make_visible(&found.piece.context)),
-                );
-                let span = Span {
-                    anchor,
-                    context,
-                    text,
-                };
-                let cost = estimate_tokens(&serde_json::to_string(&span).unwrap_or_default()) + 3;
-                if used + cost > request.budget_tokens && !pack.spans.is_empty() {
-                    full = true;
-                    continue;
-                }
-                used += cost;
-                pack.redacted += in_text + in_context;
-                report.spans.push(pack.spans.len());
-                pack.spans.push(span);
-            }
-        }
-        for (report, ranked) in pack.needs.iter_mut().zip(&ranked) {
-            report.more = ranked.found.len().saturating_sub(report.spans.len());
-            let wanted: Vec<&Found> = ranked.found.iter().take(most(ranked)).copied().collect();
-            let is_shown = |found: &Found| {
-                report
-                    .spans
-                    .iter()
-                    .filter_map(|at| pack.spans.get(*at))
-                    .any(|span| {
-                        span.anchor.bytes.start <= found.piece.bytes.start
-                            && found.piece.bytes.end <= span.anchor.bytes.end
-                            && span.anchor.content == content_of(found.piece.file)
-                    })
-            };
-            let shown: HashSet<(&str, &str)> = wanted
-                .iter()
-                .filter(|found| is_shown(found))
-                .map(|found| (found.piece.core.as_str(), found.piece.context.as_str()))
-                .collect();
-            if full
-                && report.status == Status::Supported
-                && wanted.iter().any(|found| {
-                    !shown.contains(&(found.piece.core.as_str(), found.piece.context.as_str()))
-                })
-            {
-                // Statements that the budget left out may say more, or otherwise.
-                report.status = Status::Weak;
-            }
-            if report.spans.is_empty()
-                && matches!(report.status, Status::Supported | Status::Conflicting)
-            {
-                // What does not fit is not evidence.
-                report.status = Status::NotSearched;
-            }
-        }
-        self.update(&mut pack, query, loaded, contents);
-        pack
-    }
-
     /// Takes the round into the state and says what may follow.
-    fn update(
+    pub(crate) fn update(
         &mut self,
         pack: &mut EvidencePack,
         query: &Query,

@@ -1,7 +1,5 @@
 //! Does the anchored text say it? The bytes are loaded again and the content hash is compared first.
 
-use std::path::Path;
-
 use serde::Serialize;
 
 use crate::anchor::Anchor;
@@ -93,7 +91,7 @@ impl Session {
     }
 
     fn load_anchor(&self, anchor: &Anchor) -> Result<(String, String)> {
-        let object = self.root.object(Path::new(&anchor.path))?;
+        let object = self.object_at(&anchor.path)?;
         let length = anchor.bytes.end.saturating_sub(anchor.bytes.start);
         if length > self.limits.raw_bytes {
             return Err(Error::TooLarge {

@@ -48,6 +48,26 @@ proptest! {
     }
 
     #[test]
+    fn a_row_of_a_table_is_exactly_its_bytes(cells in proptest::collection::vec("[a-z]{1,9}|[А-я]{2,7}|[一-龥]{1,5}|[0-9]{1,6}|😀|\"q,\n\"\"r\"", 4..60), at in any::<prop::sample::Index>(), encoding in 0..3_u8, ending in prop::sample::select(vec!["\n", "\r\n"])) {
+        let mut rows: Vec<String> = cells.chunks_exact(2).map(|pair| format!("{},{}", pair[0], pair[1])).collect();
+        let at = at.index(rows.len());
+        rows.insert(at, "harbour gauge😀,4711".into());
+        let text = format!("name,value{ending}{}{ending}", rows.join(ending));
+        let bytes: Vec<u8> = match encoding {
+            0 => text.into_bytes(),
+            1 => [0xFF, 0xFE].into_iter().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect(),
+            _ => [0xFE, 0xFF].into_iter().chain(text.encode_utf16().flat_map(u16::to_be_bytes)).collect(),
+        };
+        let (_folder, session, pack) = read(&[("a.csv".into(), bytes)], "value of the harbour gauge");
+        prop_assert_eq!(pack.needs[0].status, Status::Supported);
+        let anchor = &pack.spans[pack.needs[0].spans[0]].anchor;
+        let row = format!("row {}", at + 2);
+        prop_assert_eq!(anchor.at.as_deref(), Some(row.as_str()));
+        prop_assert_eq!(session.raw(anchor).unwrap(), "harbour gauge😀,4711");
+        prop_assert!(pack.coverage.skipped.is_empty(), "{:?}", pack.coverage.skipped);
+    }
+
+    #[test]
     fn a_name_that_stands_nowhere_is_never_supported(paragraphs in proptest::collection::vec(words(), 1..20)) {
         let text = paragraphs.concat() + "The gauge of the harbour is 4711.\n";
         let (_folder, _, pack) = read(&[("a.txt".into(), text.into_bytes())], "gauge of the Qwxyz harbour");

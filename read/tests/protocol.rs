@@ -275,3 +275,15 @@ fn a_pipe_is_refused_and_not_waited_for() {
         assert!(session(folder.path()).preview(Path::new("pipe")).is_err());
     }
 }
+
+#[cfg(not(feature = "pdf"))]
+#[test]
+fn a_pdf_document_of_ascii_letters_is_no_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "%PDF-1.7\n1 0 obj\n<< /Length 44 >>\nstream\n(The gauge is 4711.) Tj\nendstream\n";
+    std::fs::write(folder.path().join("a.pdf"), text).unwrap();
+    let session = Session::new(Root::open(folder.path()).unwrap());
+    let preview = session.preview(Path::new("a.pdf")).unwrap();
+    let problem = preview.files[0].problem.as_deref().unwrap();
+    assert!(problem.contains("found a PDF document"), "{problem}");
+}

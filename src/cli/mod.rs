@@ -25,6 +25,10 @@ mod output;
 mod prune;
 mod read;
 mod read_hook;
+mod read_mask;
+#[cfg(feature = "mcp")]
+mod read_mcp;
+mod read_receipt;
 #[cfg(feature = "engine")]
 mod report;
 mod restore;
@@ -34,6 +38,8 @@ mod resume;
 mod rule;
 #[cfg(feature = "engine")]
 mod score;
+#[cfg(feature = "train")]
+mod sft;
 #[cfg(feature = "engine")]
 mod shade;
 #[cfg(feature = "train")]
@@ -72,6 +78,9 @@ enum Verb {
     /// Train a checkpoint by a recipe; a stopped run goes on where its last checkpoint stands.
     #[cfg(feature = "train")]
     Train(train::Args),
+    /// Fine-tune the summariser on (history, summary) pairs of runs.
+    #[cfg(feature = "train")]
+    Sft(Box<sft::Args>),
     /// Name every rule that a history breaks, before or after pruning.
     Check(check::Args),
     /// Bring the original back, byte for byte.
@@ -116,6 +125,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Eval(args) => done(eval::run(&args)),
         #[cfg(feature = "train")]
         Verb::Train(args) => done(train::run(&args)),
+        #[cfg(feature = "train")]
+        Verb::Sft(args) => done(sft::run(&args)),
         Verb::Check(args) => check::run(&args),
         Verb::Restore(args) => done(restore::run(&args)),
         Verb::Read(args) => read::run(&args),

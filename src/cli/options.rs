@@ -100,7 +100,7 @@ pub(crate) enum Visible {
     Keep,
 }
 
-fn parse_trigger(text: &str) -> Result<Trigger, String> {
+pub(crate) fn parse_trigger(text: &str) -> Result<Trigger, String> {
     match text {
         "model" => Ok(Trigger::Model),
         "pre-answer" => Ok(Trigger::PreAnswer),

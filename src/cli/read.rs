@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use spare_read::{
     Action, Anchor, EvidencePack, EvidenceState, Intent, Need, Preview, Purpose, ReadRequest, Root,
-    Scope, Session, Status, Verdict, Want, make_visible,
+    Scope, Session, Status, Verdict, Want, extract::Worker, make_visible,
 };
 
 use super::output;
@@ -13,9 +13,14 @@ use crate::Error;
 
 /// Read a large file or folder in small, anchored pieces.
 #[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
 pub(crate) struct Args {
+    /// Serve the Model Context Protocol on standard input and output; nothing outside of ROOT is read.
+    #[cfg(feature = "mcp")]
+    #[arg(long, value_name = "ROOT", num_args = 0..=1, default_missing_value = ".")]
+    mcp: Option<PathBuf>,
     #[command(subcommand)]
-    verb: Verb,
+    verb: Option<Verb>,
 }
 
 #[derive(clap::Subcommand)]
@@ -28,6 +33,16 @@ enum Verb {
     Verify(VerifyArgs),
     /// The text at an anchor.
     Raw(RawArgs),
+    /// A picture, a page or a part of one as a PNG file.
+    Picture(PictureArgs),
+    /// Parses one file from standard input within limits; this program starts itself so.
+    #[command(hide = true)]
+    Worker {
+        /// What to do, as JSON.
+        job: String,
+    },
+    /// Old tool results of a run as one line each, with the anchors that fetch what they showed.
+    Mask(super::read_mask::Args),
     /// A Claude Code PreToolUse hook: reads an event, refuses whole reads of large files, approves nothing.
     Hook,
 }
@@ -85,10 +100,14 @@ struct VerifyArgs {
     /// The file or folder that was asked.
     path: PathBuf,
     /// An anchor of its answer.
-    anchor: String,
+    #[arg(required_unless_present = "receipt")]
+    anchor: Option<String>,
     /// What the text should say; without it, only whether the file is unchanged.
     #[arg(default_value = "")]
     claim: String,
+    /// All lines of evidence of this receipt of `spare prune` that have an anchor, instead of one.
+    #[arg(long, value_name = "FILE", conflicts_with = "anchor")]
+    receipt: Option<PathBuf>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -105,6 +124,38 @@ struct RawArgs {
     json: bool,
 }
 
+#[derive(clap::Args)]
+struct PictureArgs {
+    /// A picture or a PDF document.
+    path: PathBuf,
+    /// The page, from 1.
+    #[arg(long, default_value_t = 1)]
+    page: u32,
+    /// Left, top, width and height: pixels of a picture, points of a page. All of it without.
+    #[arg(long = "box", value_name = "X,Y,W,H", value_parser = area)]
+    area: Option<[f64; 4]>,
+    /// Most pixels of the longer side.
+    #[arg(long, default_value_t = 1_024)]
+    side: u32,
+    /// The PNG file to write.
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+}
+
+fn area(text: &str) -> Result<[f64; 4], String> {
+    let numbers: Result<Vec<f64>, _> = text.split(',').map(str::parse).collect();
+    let four = numbers.ok().and_then(|numbers| numbers.try_into().ok());
+    four.ok_or_else(|| format!("found `{text}`, expected four numbers X,Y,W,H"))
+}
+
+/// Formats that are no text are parsed by this program again, in a process that can be killed.
+pub(super) fn worker() -> Worker {
+    match std::env::current_exe() {
+        Ok(program) => Worker::process(program, &["read", "worker"]),
+        Err(_) => Worker::default(),
+    }
+}
+
 fn print(text: &str) -> Result<(), Error> {
     output::print(text.as_bytes())
 }
@@ -116,7 +167,14 @@ fn word<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
 
 /// False where a claim does not hold.
 pub(crate) fn run(args: &Args) -> Result<bool, Error> {
-    match &args.verb {
+    #[cfg(feature = "mcp")]
+    if let Some(root) = &args.mcp {
+        return super::read_mcp::serve(root).map(|()| true);
+    }
+    let Some(verb) = &args.verb else {
+        return Ok(true);
+    };
+    match verb {
         Verb::Preview(args) => {
             let (session, path) = open(&args.path)?;
             let preview = session.preview(&path)?;
@@ -130,7 +188,13 @@ pub(crate) fn run(args: &Args) -> Result<bool, Error> {
         Verb::Ask(args) => ask(args).map(|()| true),
         Verb::Verify(args) => {
             let (session, _) = open(&args.path)?;
-            let verification = session.verify(&args.anchor.parse::<Anchor>()?, &args.claim)?;
+            if let Some(receipt) = &args.receipt {
+                let checked = super::read_receipt::verify(&session, receipt, args.json)?;
+                print(&checked.text)?;
+                return Ok(checked.all);
+            }
+            let anchor = args.anchor.as_deref().unwrap_or_default();
+            let verification = session.verify(&anchor.parse::<Anchor>()?, &args.claim)?;
             let plain = || {
                 format!(
                     "{}: {}\n",
@@ -145,6 +209,29 @@ pub(crate) fn run(args: &Args) -> Result<bool, Error> {
             })?;
             Ok(verification.verdict == Verdict::Supported)
         }
+        Verb::Picture(args) => {
+            let (session, path) = open(&args.path)?;
+            let picture = session.picture(&path, args.page, args.area, args.side)?;
+            std::fs::write(&args.output, &picture.png).map_err(|source| Error::Io {
+                path: args.output.clone(),
+                action: "write",
+                source,
+            })?;
+            let ((width, height), (of_width, of_height)) = (picture.size, picture.of);
+            print(&format!(
+                "{width} x {height} pixels of {of_width} x {of_height}\n"
+            ))?;
+            Ok(true)
+        }
+        Verb::Worker { job } => {
+            spare_read::extract::serve(job).map_err(|source| Error::Io {
+                path: "standard input".into(),
+                action: "work on",
+                source,
+            })?;
+            Ok(true)
+        }
+        Verb::Mask(args) => super::read_mask::run(args).map(|()| true),
         Verb::Hook => {
             print(&super::read_hook::respond())?;
             Ok(true)
@@ -165,7 +252,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, Error> {
 
 fn open(path: &Path) -> Result<(Session, PathBuf), Error> {
     let (root, relative) = Root::of(path)?;
-    Ok((Session::new(root), relative))
+    Ok((Session::new(root).with_worker(worker()), relative))
 }
 
 fn ask(args: &AskArgs) -> Result<(), Error> {
@@ -237,7 +324,7 @@ fn line(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default() + "\n"
 }
 
-fn json_word(value: &impl serde::Serialize) -> String {
+pub(super) fn json_word(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value)
         .unwrap_or_default()
         .trim_matches('"')
@@ -278,6 +365,12 @@ fn describe(preview: &Preview) -> String {
             let _ = write!(out, "\n  {}", make_visible(problem));
         }
         out.push('\n');
+    }
+    for (path, note) in &preview.notes {
+        let _ = writeln!(out, "note: {path}: {note}");
+    }
+    for (what, why) in &preview.unread {
+        let _ = writeln!(out, "not read: {what}: {why}");
     }
     preview.skipped.iter().for_each(|(path, reason)| {
         let _ = writeln!(out, "left out: {} ({reason})", make_visible(path));

@@ -4,13 +4,16 @@
 //! `text` writes ordinary language about pictures that the model cannot see, so that a reading stands in reasoning alone; `board`
 //! draws pictures that the embedded checkpoint can read again.
 
+pub mod act;
 pub mod agent;
+pub mod bench;
 pub mod board;
 mod drawing;
 mod label;
 mod measure;
 mod outcome;
 pub(crate) mod phrases;
+pub mod plot;
 mod random;
 pub mod report;
 mod statistics;

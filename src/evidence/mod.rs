@@ -6,6 +6,7 @@
 //!
 //! Source: SPARE (arXiv 2608.22963), visual evidence preservation; the exact rules are this project's, see [`check`].
 
+mod anchor;
 mod check;
 mod extract;
 #[cfg(feature = "engine")]
@@ -23,6 +24,7 @@ use std::ops::Range;
 use crate::trajectory::Haystack;
 use crate::trajectory::atom::{self, Atom, AtomKind};
 
+pub use anchor::{Anchored, anchored, anchors, fill};
 pub use check::{Unfaithful, check};
 pub use extract::{Layout, extract, extract_within};
 #[cfg(feature = "engine")]
@@ -213,7 +215,7 @@ pub(crate) fn unescape(text: &str) -> String {
 pub struct Line {
     /// The line as it stands in the history, without a line break.
     pub text: String,
-    /// Where the value was read, for a reader of the original.
+    /// Where the value was read, if an answer of `spare read` showed it: [`fill`] says, and `spare read raw` fetches the bytes again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub anchor: Option<String>,
 }

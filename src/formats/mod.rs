@@ -32,6 +32,9 @@ mod python_call;
 mod react;
 mod smolagents;
 
+#[cfg(feature = "engine")]
+pub(crate) use python_call::literal_call;
+
 pub use atif::Atif;
 pub use edit::{Edit, EditError, Replaced, apply};
 pub use gemini::Gemini;

@@ -9,7 +9,8 @@ use super::reason::{Reason, Verdict};
 use super::space::box_space;
 use super::survival::{Correction, Survival, content_around, only_in_reasoning};
 use crate::evidence::{
-    Evidence, HEADER, Layout, Mark, Source, check, extract_within, own_words, render,
+    Anchored, Evidence, HEADER, Layout, Line, Mark, Source, anchored, check, extract_within, fill,
+    own_words, render,
 };
 use crate::rules::{Decision, Superseded};
 use crate::score::EventScores;
@@ -35,6 +36,8 @@ pub struct SegmentPlan {
     pub text: Option<String>,
     /// Whether somebody wrote the evidence, rather than rules over the text.
     pub written: bool,
+    /// The lines of evidence that stand in `text`, with where their values were read.
+    pub evidence: Vec<Line>,
     /// Values that are no evidence, since the summary corrects them.
     pub superseded: Vec<Superseded>,
 }
@@ -118,6 +121,7 @@ pub fn build(input: &EventInput<'_>, options: &PlanOptions) -> EventPlan {
     let only = only_in_reasoning(input.run, input.event.at, &candidates, input.hidden);
     let mut plans: Vec<SegmentPlan> = candidates.iter().map(|s| first_verdict(input, s)).collect();
 
+    let read = anchored(input.run, input.event.at);
     // Values still to be kept: newest mention first, so that a value stands once, where it was settled.
     let mut open: Vec<&String> = only.iter().collect();
     settle(&mut open, &input.sigma.text);
@@ -137,7 +141,7 @@ pub fn build(input: &EventInput<'_>, options: &PlanOptions) -> EventPlan {
         } else {
             Vec::new()
         };
-        rebuild(input, segment, &candidates, plan, &keep, options);
+        rebuild(input, segment, (&candidates, &read), plan, &keep, options);
         settle(&mut open, &stays(input.run, segment, plan));
     }
     finish(input, &candidates, only, plans)
@@ -167,6 +171,7 @@ fn first_verdict(input: &EventInput<'_>, segment: &Segment) -> SegmentPlan {
         needed: 0,
         text: None,
         written: false,
+        evidence: Vec::new(),
         superseded: Vec::new(),
     };
     if let Some(scored) = input
@@ -200,7 +205,7 @@ fn first_verdict(input: &EventInput<'_>, segment: &Segment) -> SegmentPlan {
 fn rebuild(
     input: &EventInput<'_>,
     segment: &Segment,
-    candidates: &[&Segment],
+    (candidates, read): (&[&Segment], &[Anchored]),
     plan: &mut SegmentPlan,
     keep: &[&str],
     options: &PlanOptions,
@@ -278,13 +283,15 @@ fn rebuild(
                 (plan.verdict, plan.reason, plan.text) = (Verdict::Keep, Reason::NoSaving, None);
             }
         }
-        Ok(evidence) => {
+        Ok(mut evidence) => {
             if plan.verdict == Verdict::Delete {
                 (plan.verdict, plan.reason) = (Verdict::Evidence, Reason::OnlyHere);
             }
             let text = render(&evidence, Mark { pruned: None }, None);
             if may_stand(segment, &text) {
                 plan.text = Some(text);
+                fill(&mut evidence, read, segment.message);
+                plan.evidence = evidence.lines;
             } else {
                 (plan.verdict, plan.reason, plan.text) = (Verdict::Keep, Reason::NoPlace, None);
             }
@@ -409,6 +416,7 @@ fn finish(
     if let Some(reason) = undo {
         for plan in plans.iter_mut().filter(|p| p.text.is_some()) {
             (plan.verdict, plan.reason, plan.text) = (Verdict::Keep, reason.clone(), None);
+            plan.evidence.clear();
         }
         summary_tokens = 0;
     }

@@ -2,6 +2,7 @@
 
 mod build;
 mod event;
+mod observation;
 mod reason;
 mod receipt;
 mod restore;
@@ -10,6 +11,7 @@ mod survival;
 
 pub use build::{EventInput, EventPlan, PlanOptions, SegmentPlan, Writer, build};
 pub use event::{Event, Trigger, events};
+pub use observation::{KEPT, MaskedReceipt, mask_observations};
 pub use reason::{Reason, Verdict};
 pub use receipt::{
     EventReceipt, ModelCard, Receipt, SegmentReceipt, SummaryReceipt, TextHash, hex, sha256,

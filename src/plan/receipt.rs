@@ -4,8 +4,10 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::build::EventPlan;
+use super::observation::MaskedReceipt;
 use super::reason::Verdict;
 use super::survival::Survival;
+use crate::evidence::Line;
 use crate::formats::{Container, Mend, Replaced};
 use crate::summary::SigmaSource;
 
@@ -79,6 +81,9 @@ pub struct SegmentReceipt {
     /// Whether the loaded model wrote the evidence.
     #[serde(default, skip_serializing_if = "is_false")]
     pub written: bool,
+    /// Lines of evidence whose values an answer of `spare read` showed, with its anchor.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Line>,
 }
 
 /// The summary that an event was decided with.
@@ -157,6 +162,9 @@ pub struct Receipt {
     pub blind: bool,
     /// Events in order.
     pub events: Vec<EventReceipt>,
+    /// Observations that became one line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub masked: Vec<MaskedReceipt>,
 }
 
 impl EventReceipt {
@@ -174,6 +182,10 @@ impl EventReceipt {
                 tokens: s.tokens,
                 sensitive: s.sensitive.len(),
                 written: s.written,
+                evidence: (s.evidence.iter())
+                    .filter(|line| line.anchor.is_some())
+                    .cloned()
+                    .collect(),
             })
             .collect();
     }

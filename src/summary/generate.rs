@@ -71,7 +71,7 @@ pub fn generate(
 }
 
 /// What the model is asked where it cannot call.
-const REQUEST: &str = "Write down the state of the task in a few sentences: the question, what has been found out so far, and what is still open.";
+pub(crate) const REQUEST: &str = "Write down the state of the task in a few sentences: the question, what has been found out so far, and what is still open.";
 
 /// A whole answer.
 fn plain(written: &str, ended: bool) -> Result<Sigma, Unusable> {

@@ -7,6 +7,8 @@ mod says;
 
 pub use says::{Says, Statements};
 
+#[cfg(feature = "train")]
+pub(crate) use generate::REQUEST;
 #[cfg(feature = "engine")]
 pub use generate::{MAX_SUMMARY_TOKENS, Unusable, generate};
 

@@ -4,6 +4,7 @@ mod lesson;
 mod pruned;
 mod recipe;
 mod run;
+pub mod sft;
 mod tokens;
 
 pub use lesson::{Lesson, lesson};

@@ -39,7 +39,7 @@ const COMPANIONS: [&str; 6] = [
     "chat_template.jinja",
 ];
 
-fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Error {
+pub(super) fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Error {
     let path = path.to_path_buf();
     move |source| Error::Io {
         path,
@@ -158,7 +158,7 @@ fn batch(
     Ok(out)
 }
 
-fn copy(from: &Path, to: &Path) -> Result<(), Error> {
+pub(super) fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     for file in COMPANIONS {
         let (from, to) = (from.join(file), to.join(file));
         if from.exists() {

@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 use std::cell::RefCell;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -118,8 +119,8 @@ unsafe impl Send for Shared {}
 unsafe impl Sync for Shared {}
 
 impl Grid<'_> {
-    /// Computes the product; `out` holds `rows * columns` values, `activations` `rows * input`.
-    pub(crate) fn run(&self, activations: Activations<'_>, out: &mut [f32]) {
+    /// Computes the product; `out` holds `rows * columns` values, all of which are written, `activations` `rows * input`.
+    pub(crate) fn run(&self, activations: Activations<'_>, out: &mut [MaybeUninit<f32>]) {
         // Taken, not borrowed: while this thread waits for its tasks it may be given another product.
         let mut buffers = LEFT.take();
         self.pack(activations, &mut buffers);
@@ -139,8 +140,8 @@ impl Grid<'_> {
         rayon::current_num_threads() > 1 && self.rows * self.columns * self.input >= SMALL
     }
 
-    /// The product of packed rows; rows of `out` begin `row` values apart.
-    pub(crate) fn multiply(&self, left: Left<'_>, out: &mut [f32], row: usize) {
+    /// The product of packed rows; rows of `out` begin `row` values apart, and `columns` of each are written.
+    pub(crate) fn multiply(&self, left: Left<'_>, out: &mut [MaybeUninit<f32>], row: usize) {
         assert!(row >= self.columns && out.len() >= (self.rows - 1) * row + self.columns);
         let panels = self.columns.div_ceil(PANEL);
         let (tile, most, task_panels) = match left {
@@ -158,7 +159,7 @@ impl Grid<'_> {
             1
         };
         let groups = panels.div_ceil(task_panels).max(least).min(panels);
-        let out = Shared(out.as_mut_ptr());
+        let out = Shared(out.as_mut_ptr().cast());
         let task = |task: usize| {
             let (group, at) = (task / blocks, task % blocks);
             let panels = group * panels / groups..(group + 1) * panels / groups;

@@ -9,6 +9,8 @@
 //! [`Path::Avx512Bf16`]: crate::Path::Avx512Bf16
 //! [`Path::Amx`]: crate::Path::Amx
 
+#![allow(unsafe_code)]
+
 mod activations;
 mod drive;
 mod matrix;
@@ -21,6 +23,9 @@ pub(crate) use pack::{pack_values, pack_words};
 
 pub(crate) use drive::{Buffers, Grid, Panels};
 
+use std::mem::MaybeUninit;
+
+use crate::memory::{filled, writable};
 use crate::shape::expect_shape;
 use crate::simd::Kernels;
 use crate::{Path, ShapeError};
@@ -110,6 +115,32 @@ pub fn gemm_on<'a>(
     out: &mut [f32],
 ) -> Result<(), ShapeError> {
     let weight = weight.into();
+    let rows = rows_of(activations, weight)?;
+    expect_shape("out", out.len(), rows, weight.out())?;
+    run(path, activations, weight, writable(out));
+    Ok(())
+}
+
+/// [`gemm()`] into a new buffer, `[rows, weight.out()]`, which is written once.
+///
+/// # Errors
+/// [`ShapeError`] when the activations are not whole rows.
+pub fn product<'a>(
+    activations: Activations<'_>,
+    weight: impl Into<Packed<'a>>,
+) -> Result<Vec<f32>, ShapeError> {
+    let weight = weight.into();
+    let rows = rows_of(activations, weight)?;
+    // SAFETY: a product writes all its outputs, `weight.out()` for each of its rows.
+    unsafe {
+        filled(rows * weight.out(), |out| {
+            run(Path::current(), activations, weight, out);
+            Ok(())
+        })
+    }
+}
+
+fn rows_of(activations: Activations<'_>, weight: Packed<'_>) -> Result<usize, ShapeError> {
     let input = weight.input();
     if !activations.len().is_multiple_of(input) {
         return Err(ShapeError::Rows {
@@ -117,17 +148,20 @@ pub fn gemm_on<'a>(
             columns: input,
         });
     }
-    let rows = activations.len() / input;
-    expect_shape("out", out.len(), rows, weight.out())?;
+    Ok(activations.len() / input)
+}
+
+/// `out` holds the outputs of all rows.
+fn run(path: Path, activations: Activations<'_>, weight: Packed<'_>, out: &mut [MaybeUninit<f32>]) {
+    let rows = activations.len() / weight.input();
     if rows > 0 {
         Grid {
             kernels: Kernels::of(path),
             panels: weight.into(),
             columns: weight.out(),
-            input,
+            input: weight.input(),
             rows,
         }
         .run(activations, out);
     }
-    Ok(())
 }

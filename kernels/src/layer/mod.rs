@@ -6,10 +6,12 @@
 mod activation;
 mod norm;
 mod rotary;
+mod sum;
 
 pub use activation::{gelu_tanh, gelu_tanh_on, swiglu, swiglu_on};
-pub use norm::{RmsNorm, add_rms_norm, rms_norm};
+pub use norm::{RmsNorm, rms_norm};
 pub use rotary::{Rotation, rotary};
+pub use sum::add_to;
 
 /// Values from which on rows are shared out among threads.
 const LARGE: usize = 1 << 15;

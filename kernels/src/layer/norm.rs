@@ -1,10 +1,13 @@
 //! How is a row scaled to a root mean square of 1?
+#![allow(unsafe_code)]
+
+use std::mem::MaybeUninit;
 
 use rayon::prelude::*;
 
 use super::LARGE;
 use crate::ShapeError;
-use crate::shape::expect_shape;
+use crate::memory::filled;
 
 /// The parameters of an RMSNorm.
 #[derive(Debug, Clone, Copy)]
@@ -36,10 +39,10 @@ impl RmsNorm<'_> {
         1.0 / (mean + self.epsilon).sqrt()
     }
 
-    fn apply(&self, row: &[f32], out: &mut [f32]) {
+    fn apply(&self, row: &[f32], out: &mut [MaybeUninit<f32>]) {
         let factor = self.factor(row);
         for ((out, &x), &w) in out.iter_mut().zip(row).zip(self.weight) {
-            *out = x * factor * w;
+            out.write(x * factor * w);
         }
     }
 
@@ -53,11 +56,11 @@ impl RmsNorm<'_> {
     }
 }
 
-/// `out = x / sqrt(mean(x^2) + epsilon) * weight`, row by row; `x` and `out` are `[rows, width]`.
+/// `x / sqrt(mean(x^2) + epsilon) * weight`, row by row; `x` and the result are `[rows, width]`.
 ///
 /// # Errors
-/// [`ShapeError`] when the weight is empty, `x` is not whole rows, or `out` has another length.
-pub fn rms_norm(x: &[f32], norm: RmsNorm<'_>, out: &mut [f32]) -> Result<(), ShapeError> {
+/// [`ShapeError`] when the weight is empty or `x` is not whole rows.
+pub fn rms_norm(x: &[f32], norm: RmsNorm<'_>) -> Result<Vec<f32>, ShapeError> {
     let width = norm.width()?;
     if !x.len().is_multiple_of(width) {
         return Err(ShapeError::Rows {
@@ -65,50 +68,17 @@ pub fn rms_norm(x: &[f32], norm: RmsNorm<'_>, out: &mut [f32]) -> Result<(), Sha
             columns: width,
         });
     }
-    expect_shape("out", out.len(), x.len() / width, width)?;
-    if x.len() < LARGE {
-        let rows = x.chunks(width).zip(out.chunks_mut(width));
-        rows.for_each(|(x, out)| norm.apply(x, out));
-    } else {
-        let rows = x.par_chunks(width).zip(out.par_chunks_mut(width));
-        rows.for_each(|(x, out)| norm.apply(x, out));
+    // SAFETY: `x` is whole rows of the weight's width, so the rows of `out` meet one each and all their values are written.
+    unsafe {
+        filled(x.len(), |out| {
+            if x.len() < LARGE {
+                let rows = x.chunks(width).zip(out.chunks_mut(width));
+                rows.for_each(|(x, out)| norm.apply(x, out));
+            } else {
+                let rows = x.par_chunks(width).zip(out.par_chunks_mut(width));
+                rows.for_each(|(x, out)| norm.apply(x, out));
+            }
+            Ok(())
+        })
     }
-    Ok(())
-}
-
-/// `residual += delta`, then `out` = [`rms_norm`] of it: the end of one block and the beginning of the next, in
-/// one pass. All three are `[rows, width]`.
-///
-/// # Errors
-/// As [`rms_norm`], and when `delta` has another length.
-pub fn add_rms_norm(
-    residual: &mut [f32],
-    delta: &[f32],
-    norm: RmsNorm<'_>,
-    out: &mut [f32],
-) -> Result<(), ShapeError> {
-    let width = norm.width()?;
-    if !residual.len().is_multiple_of(width) {
-        return Err(ShapeError::Rows {
-            found: residual.len(),
-            columns: width,
-        });
-    }
-    let rows = residual.len() / width;
-    expect_shape("delta", delta.len(), rows, width)?;
-    expect_shape("out", out.len(), rows, width)?;
-    let row = |((residual, delta), out): ((&mut [f32], &[f32]), &mut [f32])| {
-        for (x, &delta) in residual.iter_mut().zip(delta) {
-            *x += delta;
-        }
-        norm.apply(residual, out);
-    };
-    if residual.len() < LARGE {
-        let rows = residual.chunks_mut(width).zip(delta.chunks(width));
-        rows.zip(out.chunks_mut(width)).for_each(row);
-    } else {
-        let rows = residual.par_chunks_mut(width).zip(delta.par_chunks(width));
-        rows.zip(out.par_chunks_mut(width)).for_each(row);
-    }
-    Ok(())
 }

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use super::logits::widen;
 use super::{HeadError, Weight, bad_weight};
 use crate::gemm::{Activations, Buffers, Grid, Packed, Panels, pack_values, pack_words};
+use crate::memory::writable;
 use crate::simd::lines::Lines;
 use crate::simd::{Kernels, PANEL};
 
@@ -131,7 +132,8 @@ impl super::Tile for Logits {
             };
             grid.pack(states, &mut self.packed);
         }
-        grid.multiply(grid.left(&self.packed), &mut self.logits, self.columns);
+        let logits = writable(&mut self.logits);
+        grid.multiply(grid.left(&self.packed), logits, self.columns);
         Ok(())
     }
 

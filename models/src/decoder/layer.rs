@@ -8,7 +8,7 @@ use super::mlp::FeedForward;
 use crate::ModelError;
 use crate::checkpoint::Weights;
 use crate::linear::Linear;
-use crate::ops::{RmsNorm, rotate_heads};
+use crate::ops::{RmsNorm, added, rotate_heads};
 
 #[derive(Debug)]
 pub(super) struct Layer {
@@ -90,8 +90,8 @@ impl Layer {
         let value = split(self.value.forward(&normed)?, self.kv_heads)?;
         // Norm within each head, then rotate.
         let norms = self.head_norms.as_ref();
-        let query = rotate_heads(&query, norms.map(|n| &n.0), tables)?;
-        let key = rotate_heads(&key, norms.map(|n| &n.1), tables)?;
+        let query = rotate_heads(query, norms.map(|n| &n.0), tables)?;
+        let key = rotate_heads(key, norms.map(|n| &n.1), tables)?;
         let value = value.transpose(0, 1)?;
         let value = match value.device().is_cpu() {
             true => value,
@@ -99,9 +99,9 @@ impl Layer {
         };
         let new = (key.to_dtype(self.cache)?, value.to_dtype(self.cache)?);
         let attended = attend(&query, &new)?;
-        let x = (x + self.output.forward(&attended)?)?;
+        let x = added(x, self.output.forward(&attended)?)?;
         let normed = self.mlp_norm.forward(&x)?;
-        Ok(((x + self.mlp.forward(&normed)?)?, new))
+        Ok((added(&x, self.mlp.forward(&normed)?)?, new))
     }
 }
 

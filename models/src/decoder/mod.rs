@@ -8,6 +8,7 @@ mod experts;
 mod layer;
 mod mlp;
 mod rope;
+mod watched;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};

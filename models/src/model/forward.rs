@@ -114,7 +114,7 @@ impl Model {
         Ok(HiddenRows { values, width })
     }
 
-    fn check(
+    pub(super) fn check(
         &self,
         prompt: &PreparedPrompt,
         range: &Range<usize>,
@@ -160,6 +160,16 @@ impl Model {
         ctl: &Control,
         trace: Option<&mut Vec<Tensor>>,
     ) -> Result<Pushed, ModelError> {
+        let (embedded, chunk) = self.inputs(prompt, &range)?;
+        self.text.forward(embedded, &chunk, cache, ctl, trace)
+    }
+
+    /// What the text model gets of some tokens: their rows `[n, hidden]`, and what a chunk brings besides.
+    pub(super) fn inputs<'a>(
+        &self,
+        prompt: &'a PreparedPrompt,
+        range: &Range<usize>,
+    ) -> Result<(Tensor, Chunk<'a>), ModelError> {
         let overlapping: Vec<(&PictureSpan, Range<usize>)> = prompt
             .pictures()
             .iter()
@@ -173,7 +183,7 @@ impl Model {
             .collect();
         let ids = |part: Range<usize>| prompt.ids().get(part).unwrap_or_default();
         let embedded = self.interleave(
-            &range,
+            range,
             &overlapping,
             |part| self.text.embed(ids(part), &self.device),
             |p| Some(&p.features.0.merged),
@@ -195,7 +205,7 @@ impl Model {
         };
         let deepstack = (0..levels)
             .map(|k| {
-                self.interleave(&range, &overlapping, zeros, |p| {
+                self.interleave(range, &overlapping, zeros, |p| {
                     p.features.0.deepstack.get(k)
                 })
             })
@@ -204,7 +214,7 @@ impl Model {
             positions: prompt.positions(),
             deepstack,
         };
-        self.text.forward(embedded, &chunk, cache, ctl, trace)
+        Ok((embedded, chunk))
     }
 
     /// Rows for `range`: of `text` between the pictures, of `picture` (its part inside the range) at them.

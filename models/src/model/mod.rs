@@ -3,6 +3,7 @@
 //! One model type for every family: a decoder and, where the family sees, a tower. Numerically that of transformers 5.24 with
 //! eager attention in f32.
 
+mod attended;
 mod branches;
 mod describe;
 mod forward;
@@ -15,6 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use candle_core::{Device, Tensor};
 use spare_kernels::Weight;
 
+pub use attended::Attended;
 pub use branches::{BATCH_TOKENS, Branch};
 pub use describe::Description;
 pub use forward::{HiddenRows, States};

@@ -1,24 +1,26 @@
 //! Which nonlinearity stands where? SwiGLU in the text model, in the tower's blocks tanh GELU (Qwen3-VL), quick GELU (Qwen2-VL)
 //! or SwiGLU (Qwen2.5-VL), erf GELU in all mergers.
 
-use candle_core::{CpuStorage, CustomOp1, CustomOp2, Layout, Result, Shape, Tensor};
+use candle_core::{CpuStorage, InplaceOp1, InplaceOp2, Layout, Result, Tensor};
 use spare_kernels::layer;
 
-use super::{failed, values};
+use super::{failed, values, values_mut};
 
-/// `silu(gate) * up`.
-pub(crate) fn swiglu(gate: &Tensor, up: &Tensor) -> Result<Tensor> {
+/// `silu(gate) * up`. `gate` is a result that nobody else holds: on the CPU it is changed in place.
+pub(crate) fn swiglu(gate: Tensor, up: &Tensor) -> Result<Tensor> {
     if gate.device().is_cpu() {
-        gate.apply_op2_no_bwd(up, &SwiGlu)
+        gate.inplace_op2(up, &SwiGlu)?;
+        Ok(gate)
     } else {
         gate.silu()? * up
     }
 }
 
-/// The tanh approximation of GELU.
-pub(crate) fn gelu_tanh(x: &Tensor) -> Result<Tensor> {
+/// The tanh approximation of GELU. `x` is a result that nobody else holds: on the CPU it is changed in place.
+pub(crate) fn gelu_tanh(x: Tensor) -> Result<Tensor> {
     if x.device().is_cpu() {
-        x.apply_op1_no_bwd(&GeluTanh)
+        x.inplace_op1(&GeluTanh)?;
+        Ok(x)
     } else {
         x.gelu()
     }
@@ -37,35 +39,32 @@ pub(crate) fn gelu_quick(x: &Tensor) -> Result<Tensor> {
 
 struct SwiGlu;
 
-impl CustomOp2 for SwiGlu {
+impl InplaceOp2 for SwiGlu {
     fn name(&self) -> &'static str {
         "swiglu_f32"
     }
 
     fn cpu_fwd(
         &self,
-        gate: &CpuStorage,
+        gate: &mut CpuStorage,
         gate_layout: &Layout,
         up: &CpuStorage,
         up_layout: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        let mut out = values(gate, gate_layout)?.to_vec();
-        layer::swiglu(&mut out, values(up, up_layout)?).map_err(failed)?;
-        Ok((CpuStorage::F32(out), gate_layout.shape().clone()))
+    ) -> Result<()> {
+        layer::swiglu(values_mut(gate, gate_layout)?, values(up, up_layout)?).map_err(failed)
     }
 }
 
 struct GeluTanh;
 
-impl CustomOp1 for GeluTanh {
+impl InplaceOp1 for GeluTanh {
     fn name(&self) -> &'static str {
         "gelu_tanh_f32"
     }
 
-    fn cpu_fwd(&self, x: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let mut out = values(x, layout)?.to_vec();
-        layer::gelu_tanh(&mut out);
-        Ok((CpuStorage::F32(out), layout.shape().clone()))
+    fn cpu_fwd(&self, x: &mut CpuStorage, layout: &Layout) -> Result<()> {
+        layer::gelu_tanh(values_mut(x, layout)?);
+        Ok(())
     }
 }
 
@@ -95,11 +94,11 @@ mod tests {
     #[test]
     fn the_two_gelus_differ_and_are_each_right() {
         let x = line();
-        assert!(apart(&gelu_tanh(&x).unwrap(), &x.gelu().unwrap()) < 1e-6);
+        assert!(apart(&gelu_tanh(line()).unwrap(), &x.gelu().unwrap()) < 1e-6);
         // Values of torch.nn.GELU at 1 and -0.5.
         let erf = gelu_erf(&x).unwrap().to_vec1::<f32>().unwrap();
         assert!((erf[500] - 0.841_344_7).abs() < 1e-6 && (erf[350] + 0.154_268_77).abs() < 1e-6);
-        assert!(apart(&gelu_tanh(&x).unwrap(), &gelu_erf(&x).unwrap()) > 1e-4);
+        assert!(apart(&gelu_tanh(line()).unwrap(), &gelu_erf(&x).unwrap()) > 1e-4);
     }
 
     #[test]
@@ -116,6 +115,6 @@ mod tests {
     fn swiglu_equals_composed() {
         let (gate, up) = (line(), line().affine(-2.0, 0.5).unwrap());
         let plain = (gate.silu().unwrap() * &up).unwrap();
-        assert!(apart(&swiglu(&gate, &up).unwrap(), &plain) < 1e-5);
+        assert!(apart(&swiglu(gate, &up).unwrap(), &plain) < 1e-5);
     }
 }

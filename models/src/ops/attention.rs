@@ -21,7 +21,18 @@ const QUERIES: usize = 128;
 /// Products are taken in the type of `k` and `v`; weights and result are f32. On the CPU [`attention_to`] does the same
 /// without joining keys.
 pub(crate) fn attention(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool) -> Result<Tensor> {
-    blocked(q, k, v, causal, SCORE_BYTES)
+    blocked(q, k, v, causal, SCORE_BYTES, &mut |_, _| Ok(()))
+}
+
+/// The same with `causal` on any device, showing its weights: `see` gets the first query of a block and `[heads, queries, keys]`.
+pub(crate) fn watched(
+    q: &Tensor,
+    k: &Tensor,
+    v: &Tensor,
+    see: &mut dyn FnMut(usize, &Tensor) -> Result<()>,
+) -> Result<Tensor> {
+    let (q, k, v) = (q.contiguous()?, k.contiguous()?, v.contiguous()?);
+    blocked(&q, &k, &v, true, SCORE_BYTES, see)
 }
 
 /// The keys that one query sees: the first `prefix`, then those of `own`. Numbers count over all pairs.
@@ -94,7 +105,14 @@ fn view<'a>(storage: &'a Storage, layout: &candle_core::Layout) -> Result<View<'
     })
 }
 
-fn blocked(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, bytes: usize) -> Result<Tensor> {
+fn blocked(
+    q: &Tensor,
+    k: &Tensor,
+    v: &Tensor,
+    causal: bool,
+    bytes: usize,
+    see: &mut dyn FnMut(usize, &Tensor) -> Result<()>,
+) -> Result<Tensor> {
     let (heads, n, d) = q.dims3()?;
     let (kv_heads, total, _) = k.dims3()?;
     let group = heads / kv_heads.max(1);
@@ -117,6 +135,7 @@ fn blocked(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, bytes: usize) -> Re
         let scores = scores.reshape((heads, len, seen))?;
         let visible = causal.then_some(before + start + 1);
         let weights = softmax(&scores, scale, visible)?;
+        see(start, &weights)?;
         let weights = weights.reshape((kv_heads, group * len, seen))?;
         let out = weights
             .to_dtype(v.dtype())?
@@ -181,7 +200,7 @@ mod tests {
         for causal in [true, false] {
             let exact = reference(&q, &k, &v, causal);
             for bytes in [0, 4 * 6 * 14 * 4, 1 << 20] {
-                let got = blocked(&q, &k, &v, causal, bytes).unwrap();
+                let got = blocked(&q, &k, &v, causal, bytes, &mut |_, _| Ok(())).unwrap();
                 let got = got.flatten_all().unwrap().to_vec1::<f32>().unwrap();
                 assert_eq!(got.len(), exact.len());
                 for (a, b) in got.iter().zip(&exact) {
@@ -235,6 +254,46 @@ mod tests {
         }
     }
 
+    /// What is shown is what was used: the weights of all blocks, times the values, are the result.
+    #[test]
+    fn shown_weights_are_those_that_were_used() {
+        let (heads, kv_heads, n, total, d) = (6, 2, 9, 14, 4);
+        let (q, k, v) = (
+            wave((heads, n, d), 0.7),
+            wave((kv_heads, total, d), 0.31),
+            wave((kv_heads, total, d), 1.9),
+        );
+        let values = v.to_vec3::<f32>().unwrap();
+        for bytes in [0, 4 * 6 * 14 * 4, 1 << 20] {
+            let mut shown = vec![0f64; n * heads * d];
+            let mut rows = 0;
+            let got = blocked(&q, &k, &v, true, bytes, &mut |first, weights| {
+                for (h, head) in weights.to_vec3::<f32>()?.iter().enumerate() {
+                    for (i, row) in head.iter().enumerate() {
+                        rows += 1;
+                        for (weight, value) in row.iter().zip(&values[h / (heads / kv_heads)]) {
+                            for (c, value) in value.iter().enumerate() {
+                                let at = ((first + i) * heads + h) * d + c;
+                                shown[at] += f64::from(*weight) * f64::from(*value);
+                            }
+                        }
+                    }
+                }
+                Ok(())
+            });
+            let got = got
+                .unwrap()
+                .flatten_all()
+                .unwrap()
+                .to_vec1::<f32>()
+                .unwrap();
+            assert_eq!(rows, n * heads);
+            for (a, b) in got.iter().zip(&shown) {
+                assert!((f64::from(*a) - b).abs() < 2e-6);
+            }
+        }
+    }
+
     /// bf16 keys and values: products in bf16, softmax in f32; within the rounding of the three bf16 products.
     #[test]
     fn narrow_keys_and_values_stay_near_f64() {
@@ -245,7 +304,10 @@ mod tests {
         );
         let narrow = |t: &Tensor| t.to_dtype(DType::BF16).unwrap();
         let wide = |t: &Tensor| narrow(t).to_dtype(DType::F32).unwrap();
-        let got = blocked(&q, &narrow(&k), &narrow(&v), true, 1 << 20).unwrap();
+        let got = blocked(&q, &narrow(&k), &narrow(&v), true, 1 << 20, &mut |_, _| {
+            Ok(())
+        })
+        .unwrap();
         assert_eq!(got.dtype(), DType::F32);
         let exact = reference(&wide(&q), &wide(&k), &wide(&v), true);
         let got = got.flatten_all().unwrap().to_vec1::<f32>().unwrap();

@@ -9,13 +9,15 @@ mod attention;
 mod norm;
 mod rotary;
 mod softmax;
+mod sum;
 
 use candle_core::{CpuStorage, Error, Layout, Result};
 
 pub(crate) use activation::{gelu_erf, gelu_quick, gelu_tanh, swiglu};
-pub(crate) use attention::{Sight, attention, attention_to};
+pub(crate) use attention::{Sight, attention, attention_to, watched};
 pub(crate) use norm::{LayerNorm, RmsNorm};
 pub(crate) use rotary::rotate_heads;
+pub(crate) use sum::added;
 
 /// The values of a contiguous f32 tensor.
 pub(crate) fn values<'a>(storage: &'a CpuStorage, layout: &Layout) -> Result<&'a [f32]> {
@@ -23,6 +25,20 @@ pub(crate) fn values<'a>(storage: &'a CpuStorage, layout: &Layout) -> Result<&'a
     layout
         .contiguous_offsets()
         .and_then(|(start, end)| data.get(start..end))
+        .ok_or_else(|| Error::Msg("a fused operation needs a contiguous tensor".into()))
+}
+
+/// The same, to be changed in place: for a tensor that nobody else holds.
+pub(crate) fn values_mut<'a>(
+    storage: &'a mut CpuStorage,
+    layout: &Layout,
+) -> Result<&'a mut [f32]> {
+    let CpuStorage::F32(data) = storage else {
+        return Err(Error::Msg("a fused operation needs f32".into()));
+    };
+    layout
+        .contiguous_offsets()
+        .and_then(|(start, end)| data.get_mut(start..end))
         .ok_or_else(|| Error::Msg("a fused operation needs a contiguous tensor".into()))
 }
 

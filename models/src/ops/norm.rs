@@ -80,9 +80,8 @@ impl CustomOp1 for Rms<'_> {
 
     fn cpu_fwd(&self, x: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
         let x = values(x, layout)?;
-        let mut out = vec![0f32; x.len()];
-        let done = self.0.on_cpu(|norm| layer::rms_norm(x, norm, &mut out))?;
-        done.map_err(failed)?;
+        let out = self.0.on_cpu(|norm| layer::rms_norm(x, norm))?;
+        let out = out.map_err(failed)?;
         Ok((CpuStorage::F32(out), layout.shape().clone()))
     }
 }

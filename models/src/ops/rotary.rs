@@ -1,23 +1,24 @@
 //! How are queries and keys turned by their positions?
 
-use candle_core::{CpuStorage, CustomOp3, D, Layout, Result, Shape, Tensor};
+use candle_core::{CpuStorage, D, InplaceOp3, Layout, Result, Tensor};
 use spare_kernels::layer::{self, Rotation};
 
-use super::{RmsNorm, failed, values};
+use super::{RmsNorm, failed, values, values_mut};
 
 /// Rotates `x` `[n, heads, d]` by the half-width tables `cos` and `sin` `[n, d/2]` (dimension j pairs with j + d/2) and
-/// returns it head-major, `[heads, n, d]`, as attention wants it. With `norm` each head is normed first.
+/// returns it head-major, `[heads, n, d]`, as attention wants it. With `norm` each head is normed first. `x` is a result that
+/// nobody else holds: on the CPU it is changed in place.
 pub(crate) fn rotate_heads(
-    x: &Tensor,
+    x: Tensor,
     norm: Option<&RmsNorm>,
     (cos, sin): (&Tensor, &Tensor),
 ) -> Result<Tensor> {
     if x.device().is_cpu() {
+        x.inplace_op3(cos, sin, &Rotate { norm })?;
         // A view: the CPU's attention takes any strides.
-        x.apply_op3_no_bwd(cos, sin, &Rotate { norm })?
-            .transpose(0, 1)
+        x.transpose(0, 1)
     } else {
-        composed(x, norm, cos, sin)
+        composed(&x, norm, cos, sin)
     }
 }
 
@@ -43,34 +44,31 @@ struct Rotate<'a> {
     norm: Option<&'a RmsNorm>,
 }
 
-impl CustomOp3 for Rotate<'_> {
+impl InplaceOp3 for Rotate<'_> {
     fn name(&self) -> &'static str {
         "rotate_heads_f32"
     }
 
     fn cpu_fwd(
         &self,
-        x: &CpuStorage,
+        x: &mut CpuStorage,
         x_layout: &Layout,
         cos: &CpuStorage,
         cos_layout: &Layout,
         sin: &CpuStorage,
         sin_layout: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
+    ) -> Result<()> {
         let (_, heads, d) = x_layout.shape().dims3()?;
-        let mut out = values(x, x_layout)?.to_vec();
+        let x = values_mut(x, x_layout)?;
         let rotation = Rotation {
             cos: values(cos, cos_layout)?,
             sin: values(sin, sin_layout)?,
         };
         match self.norm {
-            None => layer::rotary(&mut out, heads, d, rotation, None),
-            Some(norm) => {
-                norm.on_cpu(|norm| layer::rotary(&mut out, heads, d, rotation, Some(norm)))?
-            }
+            None => layer::rotary(x, heads, d, rotation, None),
+            Some(norm) => norm.on_cpu(|norm| layer::rotary(x, heads, d, rotation, Some(norm)))?,
         }
-        .map_err(failed)?;
-        Ok((CpuStorage::F32(out), x_layout.shape().clone()))
+        .map_err(failed)
     }
 }
 
@@ -96,8 +94,8 @@ mod tests {
             eps: 1e-6,
         };
         for (norm, bound) in [(None, 0.0), (Some(&norm), 1e-6)] {
-            let fused = rotate_heads(&x, norm, (&cos, &sin)).unwrap();
             let plain = composed(&x, norm, &cos, &sin).unwrap();
+            let fused = rotate_heads(x.copy().unwrap(), norm, (&cos, &sin)).unwrap();
             assert_eq!(fused.dims(), [heads, n, d]);
             let gap = (fused.contiguous().unwrap() - plain)
                 .unwrap()

@@ -8,6 +8,7 @@ use crate::ModelError;
 use crate::checkpoint::Weights;
 use crate::decoder::Mlp;
 use crate::image::Grid;
+use crate::ops::added;
 use crate::vision::{Attention, Merger, Norm, Patches, Tower, TowerOutput, patches_in_merge_order};
 
 /// The vision tower with its merger.
@@ -120,9 +121,10 @@ impl Block {
         tables: (&Tensor, &Tensor),
         stretches: &[usize],
     ) -> Result<Tensor, ModelError> {
-        let x = (x + self
+        let attended = self
             .attention
-            .forward(&self.norm1.forward(x)?, tables, stretches)?)?;
-        Ok((&x + self.mlp.forward(&self.norm2.forward(&x)?)?)?)
+            .forward(&self.norm1.forward(x)?, tables, stretches)?;
+        let x = added(x, attended)?;
+        Ok(added(&x, self.mlp.forward(&self.norm2.forward(&x)?)?)?)
     }
 }

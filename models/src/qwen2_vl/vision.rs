@@ -7,7 +7,7 @@ use crate::ModelError;
 use crate::checkpoint::Weights;
 use crate::image::Grid;
 use crate::linear::Linear;
-use crate::ops::gelu_quick;
+use crate::ops::{added, gelu_quick};
 use crate::vision::{Attention, Merger, Norm, Patches, Tower, TowerOutput, norm};
 
 /// The vision tower with its merger.
@@ -85,10 +85,11 @@ impl Block {
     }
 
     fn forward(&self, x: &Tensor, tables: (&Tensor, &Tensor)) -> Result<Tensor, ModelError> {
-        let x = (x + self
+        let attended = self
             .attention
-            .forward(&self.norm1.forward(x)?, tables, &[])?)?;
+            .forward(&self.norm1.forward(x)?, tables, &[])?;
+        let x = added(x, attended)?;
         let inner = gelu_quick(&self.fc1.forward(&self.norm2.forward(&x)?)?)?;
-        Ok((&x + self.fc2.forward(&inner)?)?)
+        Ok(added(&x, self.fc2.forward(&inner)?)?)
     }
 }

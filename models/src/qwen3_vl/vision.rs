@@ -8,7 +8,7 @@ use crate::ModelError;
 use crate::checkpoint::Weights;
 use crate::image::Grid;
 use crate::linear::Linear;
-use crate::ops::gelu_tanh;
+use crate::ops::{added, gelu_tanh};
 use crate::vision::{Attention, Merger, Norm, Patches, Tower, TowerOutput, norm};
 
 /// The vision tower with its mergers.
@@ -114,10 +114,11 @@ impl Block {
     }
 
     fn forward(&self, x: &Tensor, tables: (&Tensor, &Tensor)) -> Result<Tensor, ModelError> {
-        let x = (x + self
+        let attended = self
             .attention
-            .forward(&self.norm1.forward(x)?, tables, &[])?)?;
-        let inner = gelu_tanh(&self.fc1.forward(&self.norm2.forward(&x)?)?)?;
-        Ok((&x + self.fc2.forward(&inner)?)?)
+            .forward(&self.norm1.forward(x)?, tables, &[])?;
+        let x = added(x, attended)?;
+        let inner = gelu_tanh(self.fc1.forward(&self.norm2.forward(&x)?)?)?;
+        Ok(added(&x, self.fc2.forward(&inner)?)?)
     }
 }

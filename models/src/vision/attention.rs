@@ -47,8 +47,8 @@ impl Attention {
                 .contiguous()?
                 .reshape(heads)
         };
-        let query = rotate_heads(&part(0)?, None, tables)?;
-        let key = rotate_heads(&part(1)?, None, tables)?;
+        let query = rotate_heads(part(0)?, None, tables)?;
+        let key = rotate_heads(part(1)?, None, tables)?;
         let value = part(2)?.transpose(0, 1)?;
         let whole = [n];
         let stretches = if stretches.is_empty() {

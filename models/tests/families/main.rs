@@ -1,6 +1,7 @@
 //! Is each model exactly the one that transformers computes? Golden data and the scripts that made them: `tests/golden`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod attended;
 mod bf16;
 mod branches;
 mod broken;

@@ -45,7 +45,7 @@ pub struct CaseFile {
 }
 
 /// Bytes that answer a need.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Gold {
     /// The file.
     pub path: String,
@@ -53,6 +53,29 @@ pub struct Gold {
     pub bytes: Range<usize>,
     /// The words of the answer, as a reader of the text sees them.
     pub answer: String,
+    /// Where it stands, in a format whose bytes are not its text; `bytes` says nothing then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spot: Option<Spot>,
+}
+
+/// A place in a format whose bytes are not its text.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spot {
+    /// A row of a sheet, from 1.
+    Row {
+        /// The sheet.
+        sheet: String,
+        /// The row.
+        row: u32,
+    },
+    /// A box of a page.
+    Area {
+        /// From 1.
+        page: u32,
+        /// Left, top, right, bottom from the upper left corner, in points.
+        area: [f64; 4],
+    },
 }
 
 /// One thing that is asked.

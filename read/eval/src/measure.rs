@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use serde::Serialize;
-use spare_read::{EvidencePack, ReadRequest, Root, Session, Status};
+use spare_read::extract::Worker;
+use spare_read::{EvidencePack, ReadRequest, Root, Session, Span, Status};
 
-use crate::case::{Asked, Case, Gold, Set};
+use crate::case::{Asked, Case, Gold, Set, Spot};
 
 /// The outcome of one question.
 #[derive(Debug, Clone, Serialize)]
@@ -63,11 +64,41 @@ pub fn flat(text: &str) -> String {
 /// Whether a gold span lies in a returned span that shows the answer.
 fn holds(pack: &EvidencePack, gold: &Gold) -> bool {
     pack.spans.iter().chain(&pack.content).any(|span| {
-        span.anchor.path == gold.path
-            && span.anchor.bytes.start <= gold.bytes.start as u64
-            && gold.bytes.end as u64 <= span.anchor.bytes.end
-            && flat(&span.text).contains(&flat(&gold.answer))
+        let there = match &gold.spot {
+            Some(spot) => stands(span, gold, spot),
+            None => {
+                span.anchor.path == gold.path
+                    && span.anchor.bytes.start <= gold.bytes.start as u64
+                    && gold.bytes.end as u64 <= span.anchor.bytes.end
+            }
+        };
+        there && flat(&span.text).contains(&flat(&gold.answer))
     })
+}
+
+/// Points that a box may be off.
+const NEAR: f64 = 6.0;
+
+/// Whether an anchor names the row, or a box of the page that holds the known one.
+fn stands(span: &Span, gold: &Gold, spot: &Spot) -> bool {
+    let at = span.anchor.at.as_deref().unwrap_or_default();
+    match spot {
+        Spot::Row { sheet, row } => {
+            span.anchor.path == format!("{}!{sheet}", gold.path)
+                && at == format!("{sheet}!row {row}")
+        }
+        Spot::Area { page, area } => {
+            let numbers: Vec<f64> = at
+                .strip_prefix(&format!("page {page} box "))
+                .unwrap_or_default()
+                .split(',')
+                .filter_map(|number| number.parse().ok())
+                .collect();
+            let [left, top, right, bottom] = *area;
+            matches!(numbers.as_slice(), [x, y, width, height]
+                if *x <= left + NEAR && *y <= top + NEAR && x + width >= right.min(x + width) - NEAR && y + height >= bottom - NEAR && *x < right && *y < bottom)
+        }
+    }
 }
 
 /// Asks one question of a written case in a new conversation.
@@ -79,8 +110,9 @@ pub fn ask(
     folder: &Path,
     asked: &Asked,
     budget_tokens: usize,
+    worker: &Worker,
 ) -> spare_read::Result<Outcome> {
-    let mut session = Session::new(Root::open(folder)?);
+    let mut session = Session::new(Root::open(folder)?).with_worker(worker.clone());
     let request = ReadRequest {
         budget_tokens,
         force: true,
@@ -140,10 +172,11 @@ pub fn case(
     case: &Case,
     folder: &Path,
     budget_tokens: usize,
+    worker: &Worker,
 ) -> Result<Vec<Outcome>, crate::Error> {
     case.write(folder)?;
     case.asked
         .iter()
-        .map(|asked| Ok(ask(case, folder, asked, budget_tokens)?))
+        .map(|asked| Ok(ask(case, folder, asked, budget_tokens, worker)?))
         .collect()
 }

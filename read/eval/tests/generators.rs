@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use spare_read_eval::case::{Case, Gold, Set};
-use spare_read_eval::sets::{self, GENERATED};
+use spare_read_eval::sets::{self, BINARY, GENERATED};
 
 fn text(bytes: &[u8], gold: &Gold, case: &Case) -> String {
     let piece = &bytes[gold.bytes.clone()];
@@ -44,7 +44,7 @@ fn the_bytes_of_a_gold_span_hold_its_answer() {
 
 #[test]
 fn a_seed_gives_the_same_bytes_again_and_another_seed_gives_others() {
-    for set in GENERATED {
+    for set in GENERATED.into_iter().chain(BINARY) {
         let bytes = |seed| {
             sets::case(set, seed)
                 .unwrap()
@@ -60,7 +60,14 @@ fn a_seed_gives_the_same_bytes_again_and_another_seed_gives_others() {
 
 #[test]
 fn every_set_asks_for_what_is_there_and_for_what_is_not() {
-    for set in [Set::TableLookup, Set::Tree, Set::BundleAudit, Set::Code] {
+    for set in [
+        Set::TableLookup,
+        Set::Tree,
+        Set::BundleAudit,
+        Set::Code,
+        Set::Workbook,
+        Set::Pdf,
+    ] {
         let asked: Vec<_> = (0..10)
             .flat_map(|seed| sets::case(set, seed).unwrap().asked)
             .collect();
@@ -98,5 +105,41 @@ fn a_streamed_table_has_its_answers_where_it_says() {
     assert!(asked.len() >= 9);
     for gold in asked.iter().flat_map(|asked| &asked.gold) {
         assert!(String::from_utf8_lossy(&bytes[gold.bytes.clone()]).contains(&gold.answer));
+    }
+}
+
+#[test]
+fn the_sets_that_are_no_text_have_what_makes_them_hard() {
+    for set in BINARY {
+        let kinds: std::collections::BTreeSet<&str> = (0..20)
+            .flat_map(|seed| sets::case(set, seed).unwrap().asked)
+            .map(|asked| asked.kind)
+            .collect();
+        let expected: &[&str] = match set {
+            Set::Workbook => &[
+                "day",
+                "formula",
+                "hidden sheet",
+                "merged label",
+                "no such row",
+            ],
+            _ => &[
+                "figure caption",
+                "loose words",
+                "not there",
+                "sentence",
+                "table",
+            ],
+        };
+        for kind in expected {
+            assert!(kinds.contains(kind), "{set:?}: {kind}");
+        }
+    }
+    for seed in 0..6 {
+        let picture = sets::picture(seed);
+        let [left, top, width, height] = picture.region;
+        assert!(left + width <= picture.size.0 && top + height <= picture.size.1);
+        assert!(picture.bytes.starts_with(b"\x89PNG") || picture.bytes.starts_with(&[0xFF, 0xD8]));
+        assert_eq!(picture.bytes, sets::picture(seed).bytes);
     }
 }

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use spare_read::extract::Worker;
 use spare_read_eval::case::Set;
 use spare_read_eval::{measure, sets};
 
@@ -77,7 +78,7 @@ fn three_sets_of_names_give_the_same_answers() {
         let outcomes = |naming: usize| -> Vec<_> {
             let case = sets::bundle_named(seed, naming);
             let folder = tempfile::tempdir().unwrap();
-            let all = measure::case(&case, folder.path(), 1_200).unwrap();
+            let all = measure::case(&case, folder.path(), 1_200, &Default::default()).unwrap();
             all.into_iter()
                 .map(|outcome| (outcome.status, outcome.hit, outcome.spans))
                 .collect()
@@ -95,11 +96,13 @@ fn a_few_cases_of_every_set_are_recalled_within_the_budget() {
         Set::Tree,
         Set::BundleAudit,
         Set::Code,
+        Set::Workbook,
+        Set::Pdf,
     ] {
         let folder = tempfile::tempdir().unwrap();
-        for outcome in
-            measure::case(&sets::case(set, 1_003).unwrap(), folder.path(), 1_200).unwrap()
-        {
+        let case = sets::case(set, 1_003).unwrap();
+        let worker = Worker::in_process();
+        for outcome in measure::case(&case, folder.path(), 1_200, &worker).unwrap() {
             assert!(
                 outcome.tokens <= 1_260 && outcome.broken_anchors == 0,
                 "{outcome:?}"

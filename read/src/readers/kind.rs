@@ -56,10 +56,27 @@ const SAMPLE: u64 = 64 << 10;
 /// Content that is no text, or what the system says.
 pub fn sniff(object: &Object) -> Result<Sniffed> {
     let head = object.read(0, SAMPLE)?;
+    if let Some(part) = &object.part {
+        let charset = Charset::utf8();
+        let cut = if (head.len() as u64) < SAMPLE {
+            head.len()
+        } else {
+            charset.cut(&head)
+        };
+        return Ok(Sniffed {
+            kind: if part.table { Kind::Table } else { Kind::Text },
+            charset,
+            sample: String::from_utf8_lossy(head.get(..cut).unwrap_or(&head)).into_owned(),
+        });
+    }
     let unsupported = |found| Error::Unsupported {
         path: object.path.clone().into(),
         found,
     };
+    if head.starts_with(b"%PDF-") {
+        // It may consist of ASCII letters, and is no text all the same.
+        return Err(unsupported(binary(&head)));
+    }
     let charset = Charset::guess(&head).ok_or_else(|| unsupported(binary(&head)))?;
     let body = head.get(charset.mark..).unwrap_or_default();
     let whole = (head.len() as u64) < SAMPLE;

@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use clap::ValueEnum;
 use rayon::prelude::*;
 
-use super::write;
+use super::{figure, probes, sweep, write};
 use crate::cli::options;
 use crate::cli::output::print;
 use crate::eval::agent::{Method, Played, Player, Set, Table};
+use crate::eval::plot::{Mark, Plot};
 use crate::eval::world::DEV_SEED;
 use crate::{Control, DeviceChoice, Error, WeightDtype};
 
@@ -32,10 +33,17 @@ pub(crate) struct Args {
     /// `standard`: the agent acts from the start. `conflict`: it goes on behind an opening in which a wrong guess is said again and again.
     #[arg(long, value_enum, default_value_t = Which::Standard)]
     set: Which,
+    /// Also look at each last context: which answer is likelier, the right or the stale one, and how much the last turn attends to pictures, layer by
+    /// layer. Always done with --set conflict.
+    #[arg(long)]
+    probe: bool,
+    /// Play a grid of settings of the published rule instead of methods, a row each: kappa=1,2 tau=0.1,0.2 k=20 trigger=model,fixed:2,pre-answer.
+    #[arg(long, value_name = "NAME=VALUES", num_args = 1..)]
+    sweep: Vec<String>,
     /// Worker threads; all cores without it.
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// The folder for table.csv, table.json, episodes.jsonl and transcripts.txt.
+    /// The folder for the tables, episodes.jsonl, transcripts.txt and the plot of accuracy against tokens removed (SVG, PNG, CSV, JSON).
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
 }
@@ -51,12 +59,17 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
         spare_models::set_threads(threads);
     }
     let methods = methods(&args.methods)?;
+    let settings = sweep::grid(&args.sweep)?;
     let engine = options::load(&args.model, None, WeightDtype::F32, DeviceChoice::Cpu)?;
     let player = Player::new(Arc::new(engine));
     let set = match args.set {
         Which::Standard => Set::Standard,
         Which::Conflict => Set::Conflict,
     };
+    if !args.sweep.is_empty() {
+        let episodes = (args.seed, args.episodes);
+        return sweep::run(&player, set, episodes, &settings, args.output.as_deref());
+    }
     let done = AtomicUsize::new(0);
     let played: Result<Vec<Vec<Played>>, Error> = (0..args.episodes)
         .into_par_iter()
@@ -71,6 +84,9 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
         .collect();
     let played = played?;
     let table = Table::of(&played);
+    let looked = args.probe || set == Set::Conflict;
+    let probes = looked.then(|| probes::run(&player, set, args.seed, &played));
+    let probes = probes.transpose()?;
     if let Some(folder) = &args.output {
         let lines: Vec<String> = played
             .iter()
@@ -84,8 +100,34 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
         write(&folder.join("table.csv"), table.csv().as_bytes())?;
         let json = serde_json::json!(table).to_string();
         write(&folder.join("table.json"), json.as_bytes())?;
+        let title = format!(
+            "Accuracy and tokens removed over {} episodes",
+            args.episodes
+        );
+        figure::save(folder, "accuracy", &plot(&table, title))?;
+        if let Some(probes) = &probes {
+            write(&folder.join("probes.csv"), probes.csv().as_bytes())?;
+            let json = serde_json::json!(probes).to_string();
+            write(&folder.join("probes.json"), json.as_bytes())?;
+        }
     }
-    print(table.text().as_bytes())
+    let probes = probes.map_or(String::new(), |probes| format!("\n{}", probes.text()));
+    print((table.text() + &probes).as_bytes())
+}
+
+/// Accuracy against reasoning tokens removed, over episodes with a summary.
+fn plot(table: &Table, title: String) -> Plot {
+    let marks = table.rows.iter().map(|row| Mark {
+        name: row.method.name().into(),
+        x: row.removed_pruned,
+        y: row.accuracy,
+    });
+    Plot {
+        title,
+        x: "reasoning tokens removed, %".into(),
+        y: "right answers, %, with 95 % intervals".into(),
+        marks: marks.collect(),
+    }
 }
 
 /// A run to be read by people: what stands in the history at its end.

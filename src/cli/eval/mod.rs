@@ -1,12 +1,17 @@
 //! `spare eval`: labelled runs, and what the rules make of them.
 
+mod bench;
 mod board;
 mod episodes;
+mod figure;
 mod future;
 mod omissions;
+mod probes;
+mod reading;
 mod rules;
 mod runs;
 mod scored;
+mod sweep;
 
 use std::fs;
 use std::path::Path;
@@ -24,6 +29,8 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum What {
+    /// Let a model act on a published benchmark with several ways of pruning, and grade its answers.
+    Bench(Box<bench::Args>),
     /// Let an agent act in the world with every way of pruning, and count right answers.
     Board(board::Args),
     /// Write episodes of the world's scripted expert, with pictures.
@@ -36,16 +43,20 @@ enum What {
     Future(Box<future::Args>),
     /// Leave one statement after the other out of a run's summary: which verdicts change, and which values are lost?
     Omissions(Box<omissions::Args>),
+    /// Evidence that `spare read` returns against known spans: the table of `spare-read-eval`, the program beside this one.
+    Read(reading::Args),
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     match &args.what {
+        What::Bench(args) => bench::run(args),
         What::Board(args) => board::run(args),
         What::Episodes(args) => episodes::run(args),
         What::Runs(args) => runs::run(args),
         What::Rules(args) => rules::run(args),
         What::Future(args) => future::run(args),
         What::Omissions(args) => omissions::run(args),
+        What::Read(args) => reading::run(args),
     }
 }
 

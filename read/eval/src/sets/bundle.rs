@@ -160,6 +160,7 @@ pub fn bundle_named(seed: u64, naming: usize) -> Case {
                     path: (**path).to_owned(),
                     bytes: bytes.clone(),
                     answer: answer.clone(),
+                    spot: None,
                 })
                 .collect()
         };

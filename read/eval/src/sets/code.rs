@@ -190,6 +190,7 @@ pub fn source_code(seed: u64) -> Case {
                 path: path(file),
                 bytes: bytes.clone(),
                 answer: answer.clone(),
+                spot: None,
             })
             .collect()
     };

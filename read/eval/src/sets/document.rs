@@ -280,6 +280,7 @@ pub fn needle_document(seed: u64) -> Case {
                 path: "report.md".into(),
                 bytes,
                 answer: fact.value.clone(),
+                spot: None,
             }];
             let kind = match (fact.telling, loose) {
                 ("pair", _) => "pair",

@@ -85,7 +85,7 @@ fn capital(word: &str) -> String {
     })
 }
 
-const COLUMNS: [&str; 9] = [
+pub(super) const COLUMNS: [&str; 9] = [
     "order id",
     "customer",
     "city",
@@ -133,7 +133,7 @@ fn one<'a>(rng: &mut Rng, from: &[&'a str]) -> &'a str {
 }
 
 /// The cells of row `index`.
-fn row(rng: &mut Rng, index: usize) -> Vec<String> {
+pub(super) fn row(rng: &mut Rng, index: usize) -> Vec<String> {
     vec![
         format!("ORD-{}", 100_000 + index * 3 + rng.usize(..3)),
         format!("{} {}", one(rng, &FIRST), one(rng, &LAST)),
@@ -172,7 +172,7 @@ fn preamble(dialect: Dialect) -> Vec<u8> {
     bytes
 }
 
-fn question(rng: &mut Rng, cells: &[String], column: usize, two_keys: bool) -> String {
+pub(super) fn question(rng: &mut Rng, cells: &[String], column: usize, two_keys: bool) -> String {
     let cell = |at: usize| cells.get(at).map(String::as_str).unwrap_or_default();
     let asked = COLUMNS.get(column).copied().unwrap_or_default();
     if two_keys {
@@ -252,6 +252,7 @@ pub fn table_lookup(seed: u64) -> Case {
             path: "shipments.csv".into(),
             bytes: place.clone(),
             answer: cells.get(column).cloned().unwrap_or_default(),
+            spot: None,
         }];
         let kind = if index == 0 {
             "last row"
@@ -321,6 +322,7 @@ pub fn large_table(seed: u64, rows: usize, out: &mut dyn Write) -> io::Result<Ve
                 path: "large.csv".into(),
                 bytes,
                 answer: cells.get(4).cloned().unwrap_or_default(),
+                spot: None,
             }];
             asked.push(Asked {
                 question: question(&mut Rng::with_seed(seed + index as u64), &cells, 4, false),

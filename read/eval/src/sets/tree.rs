@@ -160,6 +160,7 @@ pub fn tree_lookup(seed: u64) -> Case {
                 path: path.clone(),
                 bytes,
                 answer: value,
+                spot: None,
             }],
             kind,
         });

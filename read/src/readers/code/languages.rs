@@ -14,6 +14,8 @@ pub(super) struct Grammar {
     pub calls: &'static [(&'static str, &'static str)],
     /// Nodes that give a name a value, and the field of the name.
     pub values: &'static [(&'static str, &'static str)],
+    /// String literals that may have several lines.
+    pub strings: &'static [&'static str],
 }
 
 /// The grammar of a kind; none for what is no source code.
@@ -47,6 +49,7 @@ pub(super) fn grammar(kind: Kind, jsx: bool) -> Option<Grammar> {
                 ("static_item", "name"),
                 ("let_declaration", "pattern"),
             ],
+            strings: &["raw_string_literal", "string_literal"],
         },
         Kind::Python => Grammar {
             language: tree_sitter_python::LANGUAGE.into(),
@@ -61,6 +64,7 @@ pub(super) fn grammar(kind: Kind, jsx: bool) -> Option<Grammar> {
                 ("typed_default_parameter", "name"),
                 ("keyword_argument", "name"),
             ],
+            strings: &["string"],
         },
         Kind::TypeScript => Grammar {
             language: if jsx {
@@ -92,6 +96,7 @@ pub(super) fn grammar(kind: Kind, jsx: bool) -> Option<Grammar> {
                 ("required_parameter", "pattern"),
                 ("optional_parameter", "pattern"),
             ],
+            strings: &["template_string"],
         },
         Kind::Go => Grammar {
             language: tree_sitter_go::LANGUAGE.into(),
@@ -110,6 +115,7 @@ pub(super) fn grammar(kind: Kind, jsx: bool) -> Option<Grammar> {
                 ("var_spec", "name"),
                 ("short_var_declaration", "left"),
             ],
+            strings: &["raw_string_literal"],
         },
         Kind::Java => Grammar {
             language: tree_sitter_java::LANGUAGE.into(),
@@ -127,6 +133,7 @@ pub(super) fn grammar(kind: Kind, jsx: bool) -> Option<Grammar> {
                 ("object_creation_expression", "type"),
             ],
             values: &[("variable_declarator", "name")],
+            strings: &["string_literal"],
         },
         Kind::C => Grammar {
             language: tree_sitter_c::LANGUAGE.into(),
@@ -147,6 +154,7 @@ pub(super) fn grammar(kind: Kind, jsx: bool) -> Option<Grammar> {
                 ("init_declarator", "declarator"),
                 ("preproc_def", "name"),
             ],
+            strings: &["concatenated_string"],
         },
         _ => return None,
     })

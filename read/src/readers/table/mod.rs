@@ -1,11 +1,12 @@
 //! Delimited rows, all of them, streamed: a row deep in a large table is found as surely as the first, in memory of a few blocks.
 
 mod dialect;
+mod rows;
 
 use csv_core::ReaderBuilder;
 
 use super::text::shortened;
-use super::{ALL, Capability, Kind, Outline, Reader, Sniffed, each_block};
+use super::{ALL, Capability, Kind, Outline, Reader, Sniffed};
 use crate::collect::{Collector, Piece};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -13,6 +14,7 @@ use crate::query::{Hit, Mask};
 use crate::source::Object;
 
 pub use dialect::{Dialect, record};
+use rows::{Record, each_row};
 
 /// Bytes of a row that are shown whole.
 const SHOWN: usize = 420;
@@ -39,7 +41,7 @@ impl Reader for Table {
             unit: "rows",
             ..Outline::default()
         };
-        each_row(object, sniffed, &dialect, limits, &mut |_, _, _| {
+        each_row(object, sniffed, &dialect, limits, &mut |_| {
             outline.units += 1;
             true
         })?;
@@ -110,39 +112,33 @@ impl Reader for Table {
         let mut first = dialect.has_header;
         let mut hits = Vec::new();
         let apart = dialect.delimiter == b',' && sink.query.has_number();
-        each_row(
-            object,
-            sniffed,
-            &dialect,
-            limits,
-            &mut |start, line, bytes| {
-                if std::mem::take(&mut first) {
-                    return true;
-                }
-                row += 1;
-                let decoded = sniffed.charset.decode(bytes);
-                hits.clear();
-                if apart {
-                    // A comma between two cells is none within a number.
-                    sink.query.hits(&decoded.text.replace(',', "\t"), &mut hits);
-                } else {
-                    sink.query.hits(&decoded.text, &mut hits);
-                }
-                if hits.is_empty() {
-                    sink.count_empty(1);
-                } else {
-                    let own = hits.iter().fold(0, |mask, hit| mask | (1 << hit.term));
-                    sink.count(own);
-                    let text = decoded.text.trim_end_matches(['\n', '\r']);
-                    let quality = 0.5
-                        + whole_cells(text, &hits, dialect.delimiter) as f32 / hits.len() as f32;
-                    sink.offer(own, header, quality, || {
-                        piece(&dialect, &columns, text, own, (start, line, row))
-                    });
-                }
-                !(row.is_multiple_of(65_536) && sink.is_late())
-            },
-        )?;
+        each_row(object, sniffed, &dialect, limits, &mut |record| {
+            if std::mem::take(&mut first) {
+                return true;
+            }
+            row += 1;
+            let decoded = record.charset.decode(record.bytes);
+            hits.clear();
+            if apart {
+                // A comma between two cells is none within a number.
+                sink.query.hits(&decoded.text.replace(',', "\t"), &mut hits);
+            } else {
+                sink.query.hits(&decoded.text, &mut hits);
+            }
+            if hits.is_empty() {
+                sink.count_empty(1);
+            } else {
+                let own = hits.iter().fold(0, |mask, hit| mask | (1 << hit.term));
+                sink.count(own);
+                let text = decoded.text.trim_end_matches(['\n', '\r']);
+                let quality =
+                    0.5 + whole_cells(text, &hits, dialect.delimiter) as f32 / hits.len() as f32;
+                sink.offer(own, header, quality, || {
+                    piece(&dialect, &columns, text, &record, row)
+                });
+            }
+            !(row.is_multiple_of(65_536) && sink.is_late())
+        })?;
         sink.scanned += object.bytes;
         if sink.is_late() {
             sink.skipped
@@ -196,13 +192,7 @@ fn whole_cells(text: &str, hits: &[Hit], delimiter: u8) -> usize {
 }
 
 /// A row as it is shown: every cell with its column; of a long row the cells that matched or were asked for, then others as long as there is room.
-fn piece(
-    dialect: &Dialect,
-    columns: &[Mask],
-    text: &str,
-    own: Mask,
-    (start, line, row): (u64, u64, u64),
-) -> Piece {
+fn piece(dialect: &Dialect, columns: &[Mask], text: &str, from: &Record<'_>, row: u64) -> Piece {
     let mut reader = ReaderBuilder::new().delimiter(dialect.delimiter).build();
     let cells = record(&mut reader, text.as_bytes(), usize::MAX)
         .map(|(_, cells)| cells)
@@ -246,114 +236,13 @@ fn piece(
         .collect::<Vec<_>>()
         .join(" ");
     let lines = memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64;
-    let _ = own;
     Piece {
         file: 0,
-        bytes: start..start + text.len() as u64,
-        lines: (line, line + lines),
+        bytes: from.place(),
+        lines: (from.line, from.line + lines),
         at: Some(format!("row {row}")),
         context: String::new(),
         core,
         text: shown,
-    }
-}
-
-/// Hands on every record with its first byte and line, the header included; lines before the header are not records. A record longer than the limit means an open quote: from there on quotes are letters.
-fn each_row(
-    object: &Object,
-    sniffed: &Sniffed,
-    dialect: &Dialect,
-    limits: &Limits,
-    take: &mut dyn FnMut(u64, u64, &[u8]) -> bool,
-) -> Result<()> {
-    if !sniffed.charset.is_ascii_superset() {
-        return Err(Error::Malformed {
-            path: object.path.clone().into(),
-            line: 1,
-            found: format!("a table in {}", sniffed.charset.name()),
-            expected: "one byte for every ASCII letter",
-        });
-    }
-    let mut quoting = true;
-    let mut reader = ReaderBuilder::new().delimiter(dialect.delimiter).build();
-    let mut held: Vec<u8> = Vec::new();
-    let mut held_start = 0;
-    let mut skip = dialect.preamble_lines;
-    let mut line = 1;
-    each_block(object, sniffed.charset, limits, |offset, block| {
-        if held.is_empty() {
-            held_start = offset;
-        }
-        held.extend_from_slice(block);
-        let at_end = offset + block.len() as u64 >= object.bytes;
-        let mut at = 0;
-        while at < held.len() {
-            let rest = held.get(at..).unwrap_or_default();
-            if skip > 0 {
-                let Some(feed) = memchr::memchr(b'\n', rest) else {
-                    break;
-                };
-                (at, skip, line) = (at + feed + 1, skip - 1, line + 1);
-                continue;
-            }
-            let length = match memchr::memchr2(b'\n', b'"', rest) {
-                Some(feed) if !quoting || rest.get(feed) == Some(&b'\n') => {
-                    memchr::memchr(b'\n', rest.get(feed..).unwrap_or_default())
-                        .map(|more| feed + more + 1)
-                }
-                None if !quoting => at_end.then_some(rest.len()),
-                _ => record_length(&mut reader, rest, at_end, limits.record_bytes),
-            };
-            let length = match length {
-                Some(length) if !quoting || length <= limits.record_bytes => length,
-                None if rest.len() <= limits.record_bytes => break,
-                _ if quoting => {
-                    quoting = false;
-                    continue;
-                }
-                _ => rest.len(),
-            };
-            let bytes = rest.get(..length).unwrap_or(rest);
-            let blank = bytes.iter().all(|byte| matches!(byte, b'\n' | b'\r'));
-            if !blank && !take(held_start + at as u64, line, bytes) {
-                return Ok(false);
-            }
-            line += memchr::memchr_iter(b'\n', bytes).count() as u64;
-            at += length.max(1);
-        }
-        held.drain(..at.min(held.len()));
-        held_start += at as u64;
-        Ok(true)
-    })
-}
-
-/// The bytes of the next record with its line end; none where the input ends within it and more may follow.
-fn record_length(
-    reader: &mut csv_core::Reader,
-    input: &[u8],
-    at_end: bool,
-    most: usize,
-) -> Option<usize> {
-    let mut ends = [0; 64];
-    let mut sink = [0; 512];
-    reader.reset();
-    let mut used = 0;
-    loop {
-        let (result, nin, _, _) = reader.read_record(input.get(used..)?, &mut sink, &mut ends);
-        used += nin;
-        match result {
-            csv_core::ReadRecordResult::Record => {
-                // A record ends at the carriage return of CRLF.
-                let feed = input.get(used.wrapping_sub(1)) == Some(&b'\r')
-                    && input.get(used) == Some(&b'\n');
-                return Some(used + usize::from(feed));
-            }
-            csv_core::ReadRecordResult::InputEmpty if used >= input.len() => {
-                return at_end.then_some(input.len());
-            }
-            csv_core::ReadRecordResult::End => return Some(input.len()),
-            _ if used > most => return Some(used),
-            _ => {}
-        }
     }
 }

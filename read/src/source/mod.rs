@@ -1,6 +1,8 @@
 //! Where bytes come from: a root that nothing leads out of, and objects below it. Opened beneath the root by the system, so that a link or a rename between check and use changes nothing.
 
-use std::io::{Read, Seek, SeekFrom};
+mod object;
+
+use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,24 +10,20 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 
 use crate::error::{Error, Result};
+use crate::ignored::{IGNORED, Ignored};
 use crate::limits::Limits;
 use crate::redact::holds_credentials;
+
+pub use object::Object;
+
+/// Bytes of a `.gitignore` that count.
+const RULES: u64 = 64 << 10;
 
 /// The folder that all reading stays in.
 #[derive(Debug, Clone)]
 pub struct Root {
     dir: Arc<Dir>,
     path: PathBuf,
-}
-
-/// A regular file below a root.
-#[derive(Debug, Clone)]
-pub struct Object {
-    root: Root,
-    /// Relative to the root, with `/`.
-    pub path: String,
-    /// Length when it was found.
-    pub bytes: u64,
 }
 
 /// What a path names.
@@ -96,7 +94,8 @@ impl Root {
         if metadata.is_dir() {
             let mut files = Vec::new();
             let mut skipped = Vec::new();
-            self.walk(&relative, 0, limits, &mut files, &mut skipped)?;
+            let mut ignored = Ignored::default();
+            self.walk(&relative, 0, limits, &mut ignored, &mut files, &mut skipped)?;
             files.sort_by(|one, other| one.path.cmp(&other.path));
             skipped.sort();
             return Ok(Target::Folder(files, skipped));
@@ -121,6 +120,7 @@ impl Root {
             root: self.clone(),
             path: slashed(&relative),
             bytes: metadata.len(),
+            part: None,
         })
     }
 
@@ -192,6 +192,7 @@ impl Root {
         folder: &Path,
         depth: usize,
         limits: &Limits,
+        ignored: &mut Ignored,
         files: &mut Vec<Object>,
         skipped: &mut Vec<(String, &'static str)>,
     ) -> Result<()> {
@@ -203,6 +204,7 @@ impl Root {
             .dir
             .read_dir(folder)
             .map_err(|source| self.io(folder, "list", source))?;
+        let level = ignored.enter(folder, self.rules(folder));
         let mut names = Vec::new();
         for entry in entries {
             let entry = entry.map_err(|source| self.io(folder, "list", source))?;
@@ -219,7 +221,9 @@ impl Root {
                 folder.join(&name)
             };
             let text = name.to_string_lossy();
-            if kind.is_symlink() {
+            if ignored.is(&path, kind.is_dir()) {
+                skipped.push((slashed(&path), IGNORED));
+            } else if kind.is_symlink() {
                 skipped.push((slashed(&path), "symbolic link"));
             } else if kind.is_dir() {
                 if [
@@ -240,7 +244,7 @@ impl Root {
                 {
                     skipped.push((slashed(&path), "not source"));
                 } else {
-                    self.walk(&path, depth + 1, limits, files, skipped)?;
+                    self.walk(&path, depth + 1, limits, ignored, files, skipped)?;
                 }
             } else if !kind.is_file() {
                 skipped.push((slashed(&path), "special file"));
@@ -255,7 +259,16 @@ impl Root {
                 }
             }
         }
+        ignored.leave(level);
         Ok(())
+    }
+
+    /// The text of a folder's `.gitignore`; nothing where there is none that can be read.
+    fn rules(&self, folder: &Path) -> Option<String> {
+        let file = self.open_file(&folder.join(".gitignore")).ok()?;
+        let mut bytes = Vec::new();
+        file.take(RULES).read_to_end(&mut bytes).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     fn io(&self, path: &Path, action: &'static str, source: std::io::Error) -> Error {
@@ -272,67 +285,4 @@ fn slashed(path: &Path) -> String {
         .map(|part| part.as_os_str().to_string_lossy())
         .collect::<Vec<_>>()
         .join("/")
-}
-
-impl Object {
-    /// Opens the file; every call may see other bytes than the one before.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub fn open(&self) -> Result<impl Read + Seek + use<>> {
-        self.root.open_file(Path::new(&self.path))
-    }
-
-    /// The bytes of a range; fewer where the file ends.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub fn read(&self, start: u64, length: u64) -> Result<Vec<u8>> {
-        let mut file = self.open()?;
-        let io = |action| move |source| self.root.io(Path::new(&self.path), action, source);
-        file.seek(SeekFrom::Start(start)).map_err(io("seek"))?;
-        let mut bytes = Vec::with_capacity(length.min(self.bytes) as usize);
-        file.take(length)
-            .read_to_end(&mut bytes)
-            .map_err(io("read"))?;
-        Ok(bytes)
-    }
-
-    /// All bytes, if they are at most `limit`.
-    ///
-    /// # Errors
-    /// A longer file, or what the system says.
-    pub fn read_all(&self, limit: u64) -> Result<Vec<u8>> {
-        let bytes = self.read(0, limit.saturating_add(1))?;
-        if bytes.len() as u64 > limit {
-            return Err(Error::TooLarge {
-                path: PathBuf::from(&self.path),
-                found: self.bytes,
-                limit,
-                unit: "bytes",
-            });
-        }
-        Ok(bytes)
-    }
-
-    /// The content hash: the first 16 hexadecimal digits of BLAKE3 over all bytes.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub fn content_id(&self) -> Result<String> {
-        let mut hasher = blake3::Hasher::new();
-        let file = self.open()?;
-        hasher
-            .update_reader(file)
-            .map_err(|source| self.root.io(Path::new(&self.path), "read", source))?;
-        Ok(hasher.finalize().to_hex().chars().take(16).collect())
-    }
-
-    /// Lower-case file name extension.
-    pub fn extension(&self) -> String {
-        Path::new(&self.path)
-            .extension()
-            .map(|extension| extension.to_string_lossy().to_lowercase())
-            .unwrap_or_default()
-    }
 }

@@ -1,186 +1,21 @@
-//! Prose, Markdown and logs: sentences within blocks, under headings. Streams; an object of any size is scanned in memory of a few blocks.
+//! One pass over text: blocks under headings, sentences in blocks.
 
 use std::ops::Range;
 
-use super::sentences::{points_back, sentences};
-use super::{ALL, Capability, Kind, Outline, Reader, Sniffed, each_block};
+use super::opening::{Opening, closes_block, goes_on, heading_level, opening};
+use super::shortened;
 use crate::collect::{Collector, Piece};
 use crate::encoding::Decoded;
-use crate::error::Result;
-use crate::limits::Limits;
 use crate::query::{Hit, Mask};
-use crate::source::Object;
+use crate::readers::sentences::{points_back, sentences};
 
 /// Longest text that is shown for one sentence, in bytes.
 const SHOWN: usize = 700;
 /// Longest block that is shown whole around a sentence.
 const BLOCK: usize = 360;
 
-/// The reader of text of any kind.
-pub struct Text;
-
-impl Reader for Text {
-    fn capability(&self) -> Capability {
-        use Kind::{C, Go, Java, Json, Jsonl, Python, Rust, Table, Text, TypeScript, Xml, Yaml};
-        let kinds = [
-            Text, Table, Json, Jsonl, Yaml, Xml, Rust, Python, TypeScript, Go, Java, C,
-        ]
-        .into();
-        Capability {
-            name: "text",
-            kinds,
-            actions: ALL,
-            specificity: 1,
-            cost: 2.0,
-        }
-    }
-
-    fn outline(&self, object: &Object, sniffed: &Sniffed, limits: &Limits) -> Result<Outline> {
-        let mut outline = Outline {
-            unit: "lines",
-            ..Outline::default()
-        };
-        let mut last_feed = true;
-        each_block(object, sniffed.charset, limits, |_, bytes| {
-            outline.units += memchr::memchr_iter(b'\n', bytes).count() as u64;
-            last_feed = bytes.ends_with(b"\n") || bytes.ends_with(b"\n\0");
-            for at in memchr::memmem::find_iter(bytes, b"\n#") {
-                let rest = bytes
-                    .get(at + 1..(at + 121).min(bytes.len()))
-                    .unwrap_or_default();
-                let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
-                let text = String::from_utf8_lossy(line);
-                if heading_level(&text).is_none() {
-                    continue;
-                }
-                if outline.parts.len() < 24 {
-                    outline.parts.push(text.trim().to_owned())
-                } else {
-                    outline.more += 1
-                }
-            }
-            Ok(true)
-        })?;
-        outline.units += u64::from(!last_feed);
-        if let Some(first) = sniffed
-            .sample
-            .lines()
-            .next()
-            .filter(|line| heading_level(line).is_some())
-        {
-            outline.parts.insert(0, first.trim().to_owned());
-        }
-        outline.samples = sniffed
-            .sample
-            .lines()
-            .filter(|line| !line.trim().is_empty())
-            .take(3)
-            .map(|line| shortened(line, 160))
-            .collect();
-        Ok(outline)
-    }
-
-    fn scan(
-        &self,
-        object: &Object,
-        sniffed: &Sniffed,
-        limits: &Limits,
-        sink: &mut Collector<'_>,
-    ) -> Result<()> {
-        let mut state = State {
-            line: 1,
-            ..State::default()
-        };
-        each_block(object, sniffed.charset, limits, |offset, bytes| {
-            let decoded = sniffed.charset.decode(bytes);
-            state.scan(&decoded, offset, sink);
-            sink.scanned += bytes.len() as u64;
-            if sink.is_late() {
-                sink.skipped
-                    .push((object.path.clone(), "time limit".into()));
-                return Ok(false);
-            }
-            Ok(true)
-        })
-    }
-}
-
-/// A text cut to about `most` bytes.
-pub(super) fn shortened(text: &str, most: usize) -> String {
-    let text = text.trim();
-    if text.len() <= most {
-        return text.to_owned();
-    }
-    let end = (0..=most)
-        .rev()
-        .find(|at| text.is_char_boundary(*at))
-        .unwrap_or(0);
-    format!("{}…", text.get(..end).unwrap_or_default())
-}
-
-/// The level of a Markdown heading.
-fn heading_level(line: &str) -> Option<usize> {
-    let level = line.bytes().take_while(|byte| *byte == b'#').count();
-    ((1..=6).contains(&level) && line.as_bytes().get(level) == Some(&b' ')).then_some(level)
-}
-
-/// How surely a line begins a block of its own.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Opening {
-    /// A heading, a list item, a row.
-    Surely,
-    /// It looks like `key: value` or `3.`, and so may a line of wrapped prose.
-    Maybe,
-    Not,
-}
-
-fn opening(line: &str) -> Opening {
-    let line = line.trim_start();
-    let mut letters = line.chars();
-    match letters.next() {
-        None | Some('#' | '|' | '>' | '[' | '{' | '}' | '<') => Opening::Surely,
-        Some('-' | '*' | '+' | '•')
-            if letters
-                .next()
-                .is_some_and(|next| next == ' ' || next == '-') =>
-        {
-            Opening::Surely
-        }
-        Some('0'..='9') => {
-            let head: String = line
-                .chars()
-                .take_while(|letter| !letter.is_whitespace())
-                .collect();
-            if head.len() >= 8 && head.contains(['-', ':', '/']) {
-                Opening::Surely
-            } else if head.ends_with(['.', ')']) {
-                Opening::Maybe
-            } else {
-                Opening::Not
-            }
-        }
-        Some(_) => {
-            let key = line
-                .split_once([':', '='])
-                .filter(|(_, rest)| rest.is_empty() || rest.starts_with([' ', '\t', '\n', '\r']))
-                .map(|(key, _)| key.trim_end());
-            if key.is_some_and(|key| key.len() <= 48 && key.split_whitespace().count() <= 4) {
-                Opening::Maybe
-            } else {
-                Opening::Not
-            }
-        }
-    }
-}
-
-/// Whether prose on this line goes on in the next one.
-fn goes_on(line: &str) -> bool {
-    let line = line.trim_end();
-    line.chars().count() >= 45 && !line.ends_with(['.', '!', '?', ':', ';', '。', '؟', '！', '？'])
-}
-
 #[derive(Default)]
-struct State {
+pub(super) struct State {
     /// Line at which the text begins.
     line: u64,
     /// Open headings: level, terms, text.
@@ -191,7 +26,14 @@ struct State {
 }
 
 impl State {
-    fn scan(&mut self, decoded: &Decoded<'_>, offset: u64, sink: &mut Collector<'_>) {
+    pub fn new() -> Self {
+        Self {
+            line: 1,
+            ..Self::default()
+        }
+    }
+
+    pub fn scan(&mut self, decoded: &Decoded<'_>, offset: u64, sink: &mut Collector<'_>) {
         let text: &str = &decoded.text;
         let mut hits = Vec::new();
         sink.query.hits(text, &mut hits);
@@ -390,11 +232,6 @@ impl State {
 
 fn from_of(back: bool, before: Option<usize>, start: usize) -> usize {
     if back { before.unwrap_or(start) } else { start }
-}
-
-/// Whether nothing can follow in the same block.
-fn closes_block(block: &str) -> bool {
-    heading_level(block).is_some() || block.trim_end().ends_with([':', '：'])
 }
 
 /// What is shown of a block around a sentence: all of a short block; else the sentence, from the one that it points back to; else the place of the first term.

@@ -1,16 +1,23 @@
 //! One reading conversation: a root, readers, a gate, a state. Preview, then read; verify and raw replay anchors.
 
+mod load;
+
+use std::collections::VecDeque;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use crate::error::{Error, Result};
-use crate::gate::{Decision, Gate, ObjectSize};
+use crate::extract::{Extract, Picture, PictureJob, Worker};
+use crate::gate::{Decision, Gate};
 use crate::intent::{Action, Intent};
 use crate::limits::Limits;
-use crate::preview::{FilePreview, Preview};
-use crate::readers::{Registry, Sniffed, sniff};
-use crate::source::{Object, Root, Target};
+use crate::preview::{Card, FilePreview, Preview};
+use crate::readers::{Registry, Sniffed};
+use crate::source::{Object, Root};
 use crate::state::EvidenceState;
-use crate::tokens::estimate_tokens_of_bytes;
+use crate::visible::make_visible;
+
+pub(crate) use load::{Depth, Loaded};
 
 /// Files of a folder that a preview outlines.
 const OUTLINED: usize = 12;
@@ -48,15 +55,11 @@ pub struct Session {
     pub(crate) gate: Gate,
     /// What was found out so far.
     pub state: EvidenceState,
+    pub(crate) worker: Worker,
+    /// The last files that a worker turned into text, by their content.
+    extracts: Mutex<VecDeque<(String, Arc<Extract>)>>,
     /// Most rounds before reading natively is advised.
     pub round_limit: usize,
-}
-
-/// The files of a target, each with what its first bytes say.
-pub(crate) struct Loaded {
-    pub objects: Vec<(Object, Result<Sniffed>)>,
-    pub skipped: Vec<(String, &'static str)>,
-    pub size: ObjectSize,
 }
 
 impl Session {
@@ -68,8 +71,15 @@ impl Session {
             registry: Registry::default(),
             gate: Gate::default(),
             state: EvidenceState::default(),
+            worker: Worker::default(),
+            extracts: Mutex::default(),
             round_limit: 4,
         }
+    }
+
+    /// What it reads in.
+    pub fn root(&self) -> &Root {
+        &self.root
     }
 
     /// The same with other limits.
@@ -77,6 +87,18 @@ impl Session {
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
+    }
+
+    /// The same with a worker for formats whose bytes are not their text; without one they are not read.
+    #[must_use]
+    pub fn with_worker(mut self, worker: Worker) -> Self {
+        self.worker = worker;
+        self
+    }
+
+    /// Other limits from the next call on.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
     }
 
     /// The same with another gate.
@@ -91,54 +113,19 @@ impl Session {
         &mut self.registry
     }
 
-    pub(crate) fn load(&self, path: &Path) -> Result<Loaded> {
-        let (objects, skipped) = match self.root.target(path, &self.limits)? {
-            Target::File(object) => (vec![object], Vec::new()),
-            Target::Folder(objects, skipped) => (objects, skipped),
-        };
-        let mut size = ObjectSize {
-            tokens: 0.0,
-            files: objects.len(),
-            unreadable: 0,
-        };
-        let mut loaded = Vec::with_capacity(objects.len());
-        for object in objects {
-            let sniffed = sniff(&object);
-            match &sniffed {
-                Ok(sniffed) if sniffed.charset.is_ascii_superset() => {
-                    size.tokens += estimate_tokens_of_bytes(object.bytes, &sniffed.sample) as f64
-                }
-                // Two bytes a letter instead of the one or three of the decoded sample.
-                Ok(sniffed) => {
-                    size.tokens += estimate_tokens_of_bytes(
-                        object.bytes / 2
-                            * (sniffed.sample.len() / sniffed.sample.chars().count().max(1)).max(1)
-                                as u64,
-                        &sniffed.sample,
-                    ) as f64
-                }
-                Err(_) => size.unreadable += 1,
-            }
-            loaded.push((object, sniffed));
-        }
-        Ok(Loaded {
-            objects: loaded,
-            skipped,
-            size,
-        })
-    }
-
     /// What the object is. Costs a pass over the bytes of text, a look at the first bytes of the rest.
     ///
     /// # Errors
     /// A path that leads out or cannot be read. A file that no reader reads is no error: the preview says so.
     pub fn preview(&self, path: &Path) -> Result<Preview> {
-        let loaded = self.load(path)?;
+        let loaded = self.load(path, Depth::Text)?;
         let mut preview = Preview {
             tokens: loaded.size.tokens as u64,
             bytes: loaded.objects.iter().map(|(object, _)| object.bytes).sum(),
             file_count: loaded.objects.len(),
             files: Vec::new(),
+            notes: loaded.notes,
+            unread: loaded.unread,
             skipped: loaded.skipped,
             size: loaded.size,
         };
@@ -182,7 +169,53 @@ impl Session {
             preview.files.push(file);
         }
         preview.skipped.truncate(20);
+        for texts in [&mut preview.notes, &mut preview.unread] {
+            texts.truncate(20);
+            for (path, text) in texts {
+                *path = make_visible(path);
+                *text = make_visible(text);
+            }
+        }
         Ok(preview)
+    }
+
+    /// A picture or a page, or a part of it, as a PNG file of at most `side` pixels. `area` is left, top, width and height: pixels of a picture, points of a page.
+    ///
+    /// # Errors
+    /// As [`Session::preview`]; another format, a page or a box that is not there.
+    pub fn picture(
+        &self,
+        path: &Path,
+        page: u32,
+        area: Option<[f64; 4]>,
+        side: u32,
+    ) -> Result<Picture> {
+        let object = self.root.object(path)?;
+        let format = self.format(&object)?.ok_or_else(|| Error::Broken {
+            path: object.path.clone().into(),
+            found: "text".into(),
+            expected: "a picture or a PDF document".into(),
+        })?;
+        let job = PictureJob { page, area, side };
+        self.worker.picture(&object, format, job, &self.limits)
+    }
+
+    /// What and how large the object is, from its first bytes alone.
+    ///
+    /// # Errors
+    /// As [`Session::preview`].
+    pub fn card(&self, path: &Path) -> Result<Card> {
+        let loaded = self.load(path, Depth::Head)?;
+        let kind = match loaded.objects.as_slice() {
+            [(_, Ok(sniffed))] => Some(sniffed.kind),
+            _ => None,
+        };
+        Ok(Card {
+            kind,
+            bytes: loaded.objects.iter().map(|(object, _)| object.bytes).sum(),
+            files: loaded.objects.len(),
+            tokens: loaded.size.tokens as u64,
+        })
     }
 
     fn outline(&self, object: &Object, sniffed: &Sniffed) -> Result<crate::readers::Outline> {
@@ -211,6 +244,6 @@ impl Session {
     /// # Errors
     /// As [`Session::preview`].
     pub fn decide(&self, path: &Path, intent: &Intent) -> Result<Decision> {
-        Ok(self.gate.decide(self.load(path)?.size, intent))
+        Ok(self.gate.decide(self.load(path, Depth::Head)?.size, intent))
     }
 }
