@@ -12,7 +12,7 @@ mod drawing;
 mod label;
 mod measure;
 mod outcome;
-mod phrases;
+pub(crate) mod phrases;
 pub mod plot;
 mod random;
 pub mod report;

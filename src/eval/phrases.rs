@@ -1,13 +1,13 @@
 //! How does somebody think aloud about a board, in the labelled runs and in the world? `{a}` is a thing, `{v}` what is said of it.
 
 /// Where a thing is.
-pub(super) const LOCATE: &[&str] = &[
+pub(crate) const LOCATE: &[&str] = &[
     "The {a} is in cell {v}.",
     "I can see the {a} at cell {v}.",
     "Looking at the board, the {a} sits in cell {v}.",
 ];
 /// Why a crop is called.
-pub(super) const NEED: &[&str] = &[
+pub(crate) const NEED: &[&str] = &[
     "Its digit is too small to read here, so I will crop that cell.",
     "I cannot read the digit at this size. I crop the cell to zoom in.",
     "I should zoom in with a crop before I trust any reading.",

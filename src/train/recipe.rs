@@ -28,6 +28,9 @@ pub struct Stage {
     /// How much tokens count.
     #[serde(default)]
     pub targets: Targets,
+    /// The step at which the next stage begins, where that is before the end of the schedule.
+    #[serde(default)]
+    pub stop: Option<usize>,
     /// Steps between checkpoints.
     #[serde(default = "every")]
     pub save_every: usize,

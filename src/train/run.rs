@@ -3,16 +3,18 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use rayon::prelude::*;
 use spare_models::Checkpoint;
 use spare_models::train::{SavedDtype, Sequence, Step, TrainModel, Trainer};
 
-use super::tokens::{Pictures, sequence_with};
-use super::{Recipe, Stage, TokenKind, lesson};
+use super::tokens::{Learnt, Pictures, sequence_with};
+use super::{Lesson, Recipe, Stage, TokenKind, lesson, pruned};
 use crate::engine::Engine;
 use crate::error::Error;
+use crate::eval::agent::Method;
 
 /// What is told after every step.
 #[derive(Debug)]
@@ -59,13 +61,20 @@ pub fn run(
     report: &dyn Fn(&Report<'_>),
 ) -> Result<(), Error> {
     fs::create_dir_all(out).map_err(io(out, "making"))?;
-    let engine = Engine::load(start, spare_models::WeightDtype::F32)?;
+    let read = |from: &Path| Engine::load(from, spare_models::WeightDtype::F32).map(Arc::new);
+    let engine = read(start)?;
     let mut weights: PathBuf = start.to_path_buf();
     let mut left = limit.unwrap_or(usize::MAX);
     for (number, stage) in recipe.stages.iter().enumerate() {
         let folder = out.join(&stage.name);
         let open = |path: &Path| -> Result<TrainModel, Error> {
             Ok(TrainModel::load(&Checkpoint::open(path)?)?)
+        };
+        let mut portions = stage.batch.iter();
+        // What a stage begins with decides about the histories that it learns from.
+        let judge = match portions.any(|p| p.lesson == Lesson::Pruned) {
+            true => read(&weights)?,
+            false => Arc::clone(&engine),
         };
         let mut trainer = if Trainer::is_saved(&folder) {
             Trainer::resume(open(start)?, stage.settings.clone(), &folder)?
@@ -74,9 +83,11 @@ pub fn run(
         };
         let mut curve = Curve::open(out, stage, trainer.step())?;
         let pictures = Pictures::default();
-        while !trainer.done() && left > 0 {
+        let stop = stage.stop.unwrap_or(usize::MAX);
+        let done = |trainer: &Trainer| trainer.done() || trainer.step() >= stop;
+        while !done(&trainer) && left > 0 {
             let started = Instant::now();
-            let batch = batch(&engine, stage, number, trainer.step(), &pictures)?;
+            let batch = batch((&engine, &judge), stage, number, trainer.step(), &pictures)?;
             let step = trainer.learn(&batch)?;
             let seconds = started.elapsed().as_secs_f64();
             curve.push(stage, &step, seconds);
@@ -92,7 +103,7 @@ pub fn run(
                 .clear();
             left -= 1;
             let due = trainer.step().is_multiple_of(stage.save_every.max(1));
-            if due || trainer.done() || left == 0 {
+            if due || done(&trainer) || left == 0 {
                 trainer.save(&folder)?;
                 copy(start, &folder)?;
                 curve.save()?;
@@ -109,7 +120,7 @@ pub fn run(
 
 /// The lessons of one step, the same whenever and on however many threads they are made.
 fn batch(
-    engine: &Engine,
+    (engine, judge): (&Engine, &Arc<Engine>),
     stage: &Stage,
     number: usize,
     step: usize,
@@ -123,12 +134,23 @@ fn batch(
             .into_par_iter()
             .map(|index| {
                 let made = lesson(portion.lesson, &portion.knobs, seed, index);
-                let (run, guesses) = made.map_err(|error| Error::Option {
+                let (mut run, guesses) = made.map_err(|error| Error::Option {
                     option: "world",
                     found: error.to_string(),
                     expected: "a board that can be drawn".into(),
                 })?;
-                sequence_with(engine, &run, &guesses, stage.targets, pictures)
+                let mut skipped = 0;
+                if portion.lesson == Lesson::Pruned {
+                    let method = Method::ALL.get(index % Method::ALL.len());
+                    let method = method.copied().unwrap_or(Method::Full);
+                    (run, skipped) = pruned(judge, run, method, seed ^ index as u64)?;
+                }
+                let learnt = Learnt {
+                    guesses: &guesses,
+                    skipped,
+                    targets: stage.targets,
+                };
+                sequence_with(engine, &run, learnt, pictures)
             })
             .collect();
         out.extend(all?);

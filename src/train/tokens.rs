@@ -11,6 +11,7 @@ use spare_models::train::{Sequence, TrainPicture};
 
 use crate::engine::Engine;
 use crate::error::Error;
+use crate::eval::world;
 use crate::plan::hex;
 use crate::replay::{self, PictureRoot};
 use crate::trajectory::Trajectory;
@@ -23,7 +24,7 @@ pub enum TokenKind {
     Word = 0,
     /// A digit of a reading or of what follows from one.
     Reading = 1,
-    /// A digit of the answer.
+    /// A token of the answer: its first word says what was asked for.
     Answer = 2,
     /// A coordinate in reasoning.
     Place = 3,
@@ -33,17 +34,20 @@ pub enum TokenKind {
     Summary = 5,
     /// A token of a guess: nobody can know it, so it is not learnt.
     Guess = 6,
+    /// A token of a colour or a figure: which thing is meant stands in the question.
+    Name = 7,
 }
 
 impl TokenKind {
     /// All that are learnt, with their names.
-    pub const LEARNT: [(Self, &'static str); 6] = [
+    pub const LEARNT: [(Self, &'static str); 7] = [
         (Self::Word, "word"),
         (Self::Reading, "reading"),
         (Self::Answer, "answer"),
         (Self::Place, "place"),
         (Self::Call, "call"),
         (Self::Summary, "summary"),
+        (Self::Name, "name"),
     ];
 }
 
@@ -53,10 +57,12 @@ impl TokenKind {
 pub struct Targets {
     /// Words.
     pub word: f32,
-    /// Digits.
+    /// Digits, and every token of an answer.
     pub digit: f32,
     /// Coordinates in reasoning, and in calls without reasoning.
     pub place: f32,
+    /// Colours and figures.
+    pub name: f32,
 }
 
 impl Default for Targets {
@@ -65,8 +71,20 @@ impl Default for Targets {
             word: 1.0,
             digit: 5.0,
             place: 10.0,
+            name: 1.0,
         }
     }
+}
+
+/// What of a run is learnt.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Learnt<'a> {
+    /// Sentences that are not.
+    pub(crate) guesses: &'a [String],
+    /// Turns at its beginning that are not.
+    pub(crate) skipped: usize,
+    /// How much tokens count.
+    pub(crate) targets: Targets,
 }
 
 /// Pictures that were prepared before, by their bytes.
@@ -83,14 +101,18 @@ pub fn sequence(
     guesses: &[String],
     targets: Targets,
 ) -> Result<Sequence, Error> {
-    sequence_with(engine, run, guesses, targets, &Pictures::default())
+    let learnt = Learnt {
+        guesses,
+        skipped: 0,
+        targets,
+    };
+    sequence_with(engine, run, learnt, &Pictures::default())
 }
 
 pub(crate) fn sequence_with(
     engine: &Engine,
     run: &Trajectory,
-    guesses: &[String],
-    targets: Targets,
+    learnt: Learnt<'_>,
     known: &Pictures,
 ) -> Result<Sequence, Error> {
     let root = PictureRoot::new(".");
@@ -122,11 +144,17 @@ pub(crate) fn sequence_with(
     let mut weights = vec![0f32; encoded.ids.len()];
     let mut kinds = vec![TokenKind::Word as u8; encoded.ids.len()];
     let eos = engine.model.eos();
-    for turn in turns(&encoded.ids, &header, eos) {
+    let Learnt {
+        guesses,
+        skipped,
+        targets,
+    } = learnt;
+    for turn in turns(&encoded.ids, &header, eos).into_iter().skip(skipped) {
         for (token, kind) in classify(&encoded, turn, guesses) {
             let weight = match kind {
                 TokenKind::Word => targets.word,
                 TokenKind::Place => targets.place,
+                TokenKind::Name => targets.name,
                 TokenKind::Guess => 0.0,
                 _ => targets.digit,
             };
@@ -176,12 +204,17 @@ fn classify<'a>(
     let end = offsets.last().map_or(0, |o| o.end);
     let text = encoded.text.get(start..end).unwrap_or("");
     let thought = text.find("</think>").unwrap_or(0);
+    let answer = text.find("</think>").map_or(0, |at| at + "</think>".len());
     let call = text.find("<tool_call>").unwrap_or(text.len());
     let summary = text.contains("\"summarize_the_task\"");
     let guessed: Vec<Range<usize>> = guesses
         .iter()
         .flat_map(|g| text.match_indices(g.as_str()))
         .map(|(at, g)| at..at + g.len())
+        .collect();
+    let names: Vec<Range<usize>> = world::names()
+        .flat_map(|name| text.match_indices(name))
+        .map(|(at, name)| at..at + name.len())
         .collect();
     turn.zip(offsets).map(move |(token, offset)| {
         let at = offset.start - start..offset.end - start;
@@ -193,7 +226,9 @@ fn classify<'a>(
             .any(|g| g.start <= at.start && at.end <= g.end)
         {
             TokenKind::Guess
-        } else if !digit {
+        } else if names.iter().any(|n| n.start < at.end && at.start < n.end) {
+            TokenKind::Name
+        } else if !digit && (own.is_empty() || at.start < answer || at.start >= call) {
             TokenKind::Word
         } else if at.start < thought {
             match in_place(before) {

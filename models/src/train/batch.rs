@@ -28,6 +28,20 @@ pub struct Sequence {
     pub pictures: Vec<TrainPicture>,
 }
 
+/// Scores that a group may have, unless it is one sequence.
+const SCORES: usize = 1 << 22;
+
+/// Sequences of similar length, padded to the longest.
+#[derive(Debug)]
+pub(super) struct Group {
+    /// Sequences.
+    pub(super) count: usize,
+    /// Places that each of them has.
+    pub(super) longest: usize,
+    /// For `[count, longest]` places the token that stands there.
+    pub(super) tokens: Vec<u32>,
+}
+
 /// Where the tokens of a batch stand: all sequences behind one another, without padding.
 #[derive(Debug, Default)]
 pub(super) struct Packed {
@@ -100,29 +114,48 @@ impl Packed {
         Ok(out)
     }
 
-    /// The longest sequence.
-    pub(super) fn longest(&self) -> usize {
-        self.lengths.iter().copied().max().unwrap_or(0)
-    }
-
-    /// For `[sequences, longest]` places the token that stands there; behind a sequence's end its first one, which nobody looks at.
-    pub(super) fn padded(&self) -> Vec<u32> {
-        let longest = self.longest();
-        let mut out = Vec::with_capacity(longest * self.lengths.len());
-        let mut start = 0;
+    /// Sequences that go through attention together, and for every token its row among the rows of all groups.
+    ///
+    /// `width` is the number of query heads. Short sequences beside a long one would be padded to its length, and scores grow with its
+    /// square; a long one goes alone, so that its scores stay in the cache.
+    pub(super) fn groups(&self, width: usize) -> (Vec<Group>, Vec<u32>) {
+        let mut order = Vec::with_capacity(self.lengths.len());
+        let mut next = 0;
         for len in &self.lengths {
-            out.extend((0..longest).map(|i| (start + if i < *len { i } else { 0 }) as u32));
-            start += len;
+            order.push((*len, next));
+            next += len;
         }
-        out
-    }
-
-    /// For every token its place in [`padded`](Self::padded).
-    pub(super) fn unpadded(&self) -> Vec<u32> {
-        let longest = self.longest();
-        let each = self.lengths.iter().enumerate();
-        each.flat_map(|(s, len)| (0..*len).map(move |i| (s * longest + i) as u32))
-            .collect()
+        order.sort_by_key(|(len, start)| (std::cmp::Reverse(*len), *start));
+        let mut groups: Vec<Group> = Vec::new();
+        let mut rows = vec![0; self.ids.len()];
+        let mut first = 0;
+        for (len, start) in order {
+            let fits = |group: &Group| {
+                let scores = (group.count + 1) * width * group.longest * group.longest;
+                4 * len >= 3 * group.longest && scores <= SCORES
+            };
+            if !groups.last().is_some_and(fits) {
+                groups.push(Group {
+                    count: 0,
+                    longest: len,
+                    tokens: Vec::new(),
+                });
+            }
+            let Some(group) = groups.last_mut() else {
+                continue;
+            };
+            group.count += 1;
+            for i in 0..group.longest {
+                // Behind a sequence's end stands its first token, which nobody looks at.
+                let own = i < len;
+                group.tokens.push((start + if own { i } else { 0 }) as u32);
+                if let Some(row) = rows.get_mut(start + i).filter(|_| own) {
+                    *row = (first + i) as u32;
+                }
+            }
+            first += group.longest;
+        }
+        (groups, rows)
     }
 }
 
@@ -161,5 +194,34 @@ fn places(
             "a picture for it".into(),
         )),
         None => Ok(out),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_token_stands_in_one_place_beside_sequences_of_its_length() {
+        let lengths = vec![80, 900, 100, 90, 880, 1];
+        let packed = Packed {
+            ids: vec![0; lengths.iter().sum()],
+            lengths,
+            ..Packed::default()
+        };
+        // Two of 900 have 9.7 million scores: too many for one group.
+        for (width, expected) in [
+            (6, vec![(1, 900), (1, 880), (3, 100), (1, 1)]),
+            (1, vec![(2, 900), (3, 100), (1, 1)]),
+        ] {
+            let (groups, rows) = packed.groups(width);
+            let sizes: Vec<_> = groups.iter().map(|g| (g.count, g.longest)).collect();
+            assert_eq!(sizes, expected);
+            let all: Vec<u32> = groups.iter().flat_map(|g| g.tokens.clone()).collect();
+            for (token, row) in rows.iter().enumerate() {
+                assert_eq!(all.get(*row as usize), Some(&(token as u32)));
+            }
+            assert!(groups.iter().all(|g| g.tokens.len() == g.count * g.longest));
+        }
     }
 }

@@ -2,8 +2,8 @@
 
 use candle_core::{Device, Tensor};
 
-use super::batch::Packed;
-use super::ops::{Angles, Sight, rms_norm, rotate, softmax, swiglu};
+use super::batch::{Group, Packed};
+use super::ops::{Angles, Sight, add_bias, rms_norm, rotate, softmax, swiglu};
 use super::{Params, TrainError};
 use crate::decoder::TextConfig;
 
@@ -34,7 +34,7 @@ impl Decoder<'_> {
             y = (y + more)?;
         }
         Ok(match bias {
-            true => y.broadcast_add(&self.weight(&format!("{name}.bias"))?)?,
+            true => add_bias(&y, &self.weight(&format!("{name}.bias"))?)?,
             false => y,
         })
     }
@@ -69,10 +69,9 @@ impl Decoder<'_> {
             x = both.index_select(&Tensor::new(from, &device)?, 0)?;
         }
         let angles = self.angles(batch);
-        let padded = Tensor::new(batch.padded(), &device)?;
-        let unpadded = Tensor::new(batch.unpadded(), &device)?;
+        let places = Places::of(batch, self.config.heads)?;
         for layer in 0..self.config.layers {
-            x = self.layer(&x, layer, batch, &angles, (&padded, &unpadded))?;
+            x = self.layer(&x, layer, &angles, &places)?;
             if let Some(features) = seen.and_then(|s| s.deepstack.get(layer)) {
                 x = x.index_add(&picture_tokens, features, 0)?;
             }
@@ -102,9 +101,8 @@ impl Decoder<'_> {
         &self,
         x: &Tensor,
         layer: usize,
-        batch: &Packed,
         angles: &Angles,
-        places: (&Tensor, &Tensor),
+        places: &Places,
     ) -> Result<Tensor, TrainError> {
         let name = |part: &str| format!("layers.{layer}.{part}");
         let config = self.config;
@@ -128,7 +126,7 @@ impl Decoder<'_> {
         let query = turned("q_proj", "q_norm", config.heads)?;
         let key = turned("k_proj", "k_norm", config.kv_heads)?;
         let value = heads("v_proj", config.kv_heads)?;
-        let attended = self.attend(&query, &key, &value, batch, places)?;
+        let attended = self.attend(&query, &key, &value, places)?;
         let output = self.linear(&attended, &name("self_attn.o_proj"), config.biases.output)?;
         let x = (x + output)?;
         let normed = self.norm(&x, &name("post_attention_layernorm"))?;
@@ -144,27 +142,51 @@ impl Decoder<'_> {
         query: &Tensor,
         key: &Tensor,
         value: &Tensor,
-        batch: &Packed,
-        (padded, unpadded): (&Tensor, &Tensor),
+        places: &Places,
     ) -> Result<Tensor, TrainError> {
         let config = self.config;
-        let (count, longest) = (batch.lengths.len(), batch.longest());
         let (heads, kv, dim) = (config.heads, config.kv_heads, config.head_dim);
-        // Padding stands behind a sequence's end, where no row of it looks.
-        let spread = |t: &Tensor, heads: usize| -> candle_core::Result<Tensor> {
-            let rows = t.index_select(padded, 0)?;
-            let rows = rows.reshape((count, longest, heads, dim))?;
-            rows.transpose(1, 2)?.contiguous()
-        };
-        // Heads that share keys stand one below the other.
-        let query = spread(query, heads)?.reshape((count, kv, heads / kv * longest, dim))?;
-        let (key, value) = (spread(key, kv)?, spread(value, kv)?);
-        let scores = query.matmul(&key.t()?)?;
-        let shares = softmax(&scores, 1.0 / (dim as f32).sqrt(), Sight::Causal)?;
-        let attended = shares.matmul(&value)?;
-        let attended = attended.reshape((count, heads, longest, dim))?;
-        let attended = attended.transpose(1, 2)?.contiguous()?;
-        let attended = attended.reshape((count * longest, heads * dim))?;
-        Ok(attended.index_select(unpadded, 0)?)
+        let mut parts = Vec::with_capacity(places.groups.len());
+        for (group, tokens) in &places.groups {
+            let (count, longest) = (group.count, group.longest);
+            // Padding stands behind a sequence's end, where no row of it looks.
+            let spread = |t: &Tensor, heads: usize| -> candle_core::Result<Tensor> {
+                let rows = t.index_select(tokens, 0)?;
+                let rows = rows.reshape((count, longest, heads, dim))?;
+                rows.transpose(1, 2)?.contiguous()
+            };
+            // Heads that share keys stand one below the other.
+            let query = spread(query, heads)?.reshape((count, kv, heads / kv * longest, dim))?;
+            let (key, value) = (spread(key, kv)?, spread(value, kv)?);
+            let scores = query.matmul(&key.t()?)?;
+            let shares = softmax(&scores, 1.0 / (dim as f32).sqrt(), Sight::Causal)?;
+            let attended = shares.matmul(&value)?;
+            let attended = attended.reshape((count, heads, longest, dim))?;
+            let attended = attended.transpose(1, 2)?.contiguous()?;
+            parts.push(attended.reshape((count * longest, heads * dim))?);
+        }
+        Ok(Tensor::cat(&parts, 0)?.index_select(&places.rows, 0)?)
+    }
+}
+
+/// Where tokens stand in attention.
+struct Places {
+    /// Each with its tokens as indices.
+    groups: Vec<(Group, Tensor)>,
+    /// For every token its row among those of all groups.
+    rows: Tensor,
+}
+
+impl Places {
+    fn of(batch: &Packed, heads: usize) -> Result<Self, TrainError> {
+        let (groups, rows) = batch.groups(heads);
+        let groups = groups.into_iter().map(|group| {
+            let tokens = Tensor::new(group.tokens.as_slice(), &Device::Cpu)?;
+            Ok((group, tokens))
+        });
+        Ok(Self {
+            groups: groups.collect::<candle_core::Result<_>>()?,
+            rows: Tensor::new(rows, &Device::Cpu)?,
+        })
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use candle_core::{Device, Tensor};
 
 use super::batch::TrainPicture;
-use super::ops::{Angles, Sight, layer_norm, rotate, softmax};
+use super::ops::{Angles, Sight, add_bias, gelu_tanh, layer_norm, rotate, softmax};
 use super::text::Seen;
 use super::{Params, TrainError};
 use crate::decoder::inverse_frequencies;
@@ -31,7 +31,7 @@ impl Tower<'_> {
 
     fn linear(&self, x: &Tensor, name: &str) -> Result<Tensor, TrainError> {
         let y = x.matmul(&self.weight(&format!("{name}.weight"))?.t()?)?;
-        Ok(y.broadcast_add(&self.weight(&format!("{name}.bias"))?)?)
+        Ok(add_bias(&y, &self.weight(&format!("{name}.bias"))?)?)
     }
 
     fn norm(&self, x: &Tensor, name: &str) -> Result<Tensor, TrainError> {
@@ -102,7 +102,7 @@ impl Tower<'_> {
         let kernel = self.weight("patch_embed.proj.weight")?;
         let kernel = kernel.reshape((shape.hidden, width))?;
         let embedded = pixels.matmul(&kernel.t()?)?;
-        let embedded = embedded.broadcast_add(&self.weight("patch_embed.proj.bias")?)?;
+        let embedded = add_bias(&embedded, &self.weight("patch_embed.proj.bias")?)?;
         let embedded = embedded.reshape((count, patches, shape.hidden))?;
         let mut x = embedded
             .broadcast_add(&self.positions(grid)?)?
@@ -184,7 +184,7 @@ impl Tower<'_> {
         let attended = attended.reshape((count * patches, hidden))?;
         let x = (x + self.linear(&attended, &name("attn.proj"))?)?;
         let inner = self.linear(&self.norm(&x, &name("norm2"))?, &name("mlp.linear_fc1"))?;
-        Ok((&x + self.linear(&inner.gelu()?, &name("mlp.linear_fc2"))?)?)
+        Ok((&x + self.linear(&gelu_tanh(&inner)?, &name("mlp.linear_fc2"))?)?)
     }
 
     /// Merge cells as rows of the text model's width. `joined`: the norm runs over the cell, not over each patch.

@@ -2,6 +2,7 @@
 //! Gradients of PyTorch: `tests/golden/models/gradients.py`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod adapters;
 mod files;
 mod gradients;
 mod runs;

@@ -7,7 +7,7 @@ use spare_models::{Checkpoint, Device, WeightDtype, load};
 
 use crate::files::{NAMES, folder, model, sequences};
 
-fn settings(still: &str) -> Settings {
+pub fn settings(still: &str) -> Settings {
     Settings {
         schedule: Schedule {
             peak: 3e-3,

@@ -43,7 +43,7 @@ pub(crate) struct Args {
     /// Worker threads; all cores without it.
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// The folder for the tables, episodes.jsonl and the plot of accuracy against tokens removed (SVG, PNG, CSV, JSON).
+    /// The folder for the tables, episodes.jsonl, transcripts.txt and the plot of accuracy against tokens removed (SVG, PNG, CSV, JSON).
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
 }
@@ -94,6 +94,9 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
             .map(|p| serde_json::json!(p).to_string() + "\n")
             .collect();
         write(&folder.join("episodes.jsonl"), lines.concat().as_bytes())?;
+        let all = played.iter().flatten().map(transcript);
+        let all = all.collect::<String>();
+        write(&folder.join("transcripts.txt"), all.as_bytes())?;
         write(&folder.join("table.csv"), table.csv().as_bytes())?;
         let json = serde_json::json!(table).to_string();
         write(&folder.join("table.json"), json.as_bytes())?;
@@ -125,6 +128,39 @@ fn plot(table: &Table, title: String) -> Plot {
         y: "right answers, %, with 95 % intervals".into(),
         marks: marks.collect(),
     }
+}
+
+/// A run to be read by people: what stands in the history at its end.
+fn transcript(played: &Played) -> String {
+    let Played {
+        index,
+        method,
+        answer,
+        expected,
+        end,
+        ..
+    } = played;
+    let mut out = format!(
+        "=== {index} {}: {end}, {answer:?}, expected {expected:?}\n",
+        method.name()
+    );
+    // The system prompt is the same everywhere.
+    for message in played.run.messages.iter().skip(1) {
+        out.push_str(message.role.name());
+        out.push_str(": ");
+        if let Some(thought) = message.reasoning_text() {
+            out.push_str(&format!("<{thought}> "));
+        }
+        out.push_str(&message.text());
+        for call in &message.calls {
+            out.push_str(&format!("{}({})", call.name, call.arguments_text()));
+        }
+        if message.pictures().next().is_some() {
+            out.push_str(" [picture]");
+        }
+        out.push('\n');
+    }
+    out
 }
 
 fn methods(names: &[String]) -> Result<Vec<Method>, Error> {

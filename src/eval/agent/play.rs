@@ -1,65 +1,19 @@
 //! How does an episode go, once up to its first summary and then once a method?
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use serde::Serialize;
 use spare_models::Control;
+use spare_models::image::ImageError;
 
+use super::outcome::stale;
 use super::turn::Turn;
-use super::{Method, turn};
+use super::{Method, Played, Set, Skill, turn};
 use crate::engine::Engine;
 use crate::error::Error;
-use crate::eval::world::{Conflict, Environment, Kind, Knobs, Task, grade};
-use crate::replay::PictureRoot;
+use crate::eval::world::{Conflict, DEV_SEED, Environment, Knobs, grade};
 use crate::score::LocalScorer;
 use crate::trajectory::{Message, Trajectory};
-
-/// Which episodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Set {
-    /// The agent acts from the first turn on.
-    Standard,
-    /// The expert opens with a wrong guess that is said again and again; the agent goes on behind the summary.
-    Conflict,
-}
-
-/// What one method made of one episode.
-#[derive(Clone, Debug, Serialize)]
-pub struct Played {
-    /// The method.
-    pub method: Method,
-    /// The episode's index.
-    pub index: usize,
-    /// What was asked.
-    pub kind: String,
-    /// Its steps.
-    pub steps: usize,
-    /// The answer; what the model wrote instead, where it gave none.
-    pub answer: String,
-    /// What would have been right.
-    pub expected: String,
-    /// Whether the answer is right.
-    pub right: bool,
-    /// Whether the answer is the one that a stale guess leads to.
-    pub stale: bool,
-    /// How it ended: `answer`, `broken`, `turns`.
-    pub end: &'static str,
-    /// Summaries that were made.
-    pub summaries: usize,
-    /// Tokens of reasoning that were written, the opening's included.
-    pub reasoning: usize,
-    /// Those that the history held at the end, evidence and marks included.
-    pub kept: usize,
-    /// Tokens that the model read or wrote, from the first one that is the method's own.
-    pub pushed: u64,
-    /// The run as it stands at the end.
-    #[serde(skip)]
-    pub run: Trajectory,
-    /// Seconds from the first summary on.
-    pub seconds: f64,
-}
 
 /// Plays episodes with one model.
 pub struct Player {
@@ -71,6 +25,8 @@ pub struct Player {
     pub standard: Knobs,
     /// What the conflict set is like.
     pub conflict: Knobs,
+    /// What all episodes begin with, read once: always the same episode's, so that nothing hangs on which one came first.
+    begun: OnceLock<LocalScorer>,
 }
 
 /// An episode on its way.
@@ -78,6 +34,8 @@ pub struct Player {
 struct State {
     run: Trajectory,
     scorer: LocalScorer,
+    /// Messages that the agent began with.
+    from: usize,
     /// Tokens of reasoning written so far.
     reasoning: usize,
     turns: usize,
@@ -91,6 +49,14 @@ enum Stop {
     Turns,
 }
 
+fn drawn(error: ImageError) -> Error {
+    Error::Option {
+        option: "world",
+        found: error.to_string(),
+        expected: "a board that can be drawn".into(),
+    }
+}
+
 impl Player {
     /// A player of both sets as they are measured.
     pub fn new(engine: Arc<Engine>) -> Self {
@@ -99,7 +65,20 @@ impl Player {
             turns: 16,
             standard: Knobs::standard(),
             conflict: Knobs::conflict(),
+            begun: OnceLock::new(),
         }
+    }
+
+    /// A scorer that has read what all episodes begin with: system prompt and tools.
+    fn scorer(&self, control: &Control<'_>) -> Result<LocalScorer, Error> {
+        if let Some(begun) = self.begun.get() {
+            return Ok(begun.clone());
+        }
+        let mut scorer = LocalScorer::new(Arc::clone(&self.engine));
+        let world = Environment::new(self.standard.task(DEV_SEED, 0), DEV_SEED, 0);
+        let run = world.and_then(|world| world.start()).map_err(drawn)?;
+        turn::read(&self.engine, &mut scorer, &run, control)?;
+        Ok(self.begun.get_or_init(|| scorer).clone())
     }
 
     /// Plays one episode with every method.
@@ -114,22 +93,19 @@ impl Player {
         methods: &[Method],
         control: &Control<'_>,
     ) -> Result<Vec<Played>, Error> {
-        let drawn = |error: spare_models::image::ImageError| Error::Option {
-            option: "world",
-            found: error.to_string(),
-            expected: "a board that can be drawn".into(),
-        };
         let knobs = match set {
             Set::Standard => &self.standard,
             Set::Conflict => &self.conflict,
         };
         let task = knobs.task(seed, index);
         let world = Environment::new(task, seed, index).map_err(drawn)?;
-        let scorer = LocalScorer::new(Arc::clone(&self.engine));
+        let scorer = self.scorer(control)?;
         let (state, stop, conflicts) = match set {
             Set::Standard => {
+                let run = world.start().map_err(drawn)?;
                 let mut state = State {
-                    run: world.start().map_err(drawn)?,
+                    from: run.messages.len(),
+                    run,
                     scorer,
                     reasoning: 0,
                     turns: 0,
@@ -147,6 +123,7 @@ impl Player {
                         .iter()
                         .filter(|m| !m.calls.is_empty())
                         .count(),
+                    from: opening.run.messages.len(),
                     run: opening.run,
                     scorer,
                 };
@@ -178,7 +155,7 @@ impl Player {
             state.turns += 1;
             let id = format!("call_{}", state.turns);
             let engine = &self.engine;
-            let (turn, _) = turn::next(engine, &mut state.scorer, &state.run, &id, control)?;
+            let turn = turn::next(engine, &mut state.scorer, &state.run, &id, control)?;
             let message = match turn {
                 Turn::Broken(text) => return Ok(Stop::Broken(text)),
                 Turn::Answer(message) => {
@@ -192,11 +169,7 @@ impl Player {
                 return Ok(Stop::Broken(String::new()));
             };
             self.push(state, message);
-            let answer = world.answer(&call).map_err(|error| Error::Option {
-                option: "world",
-                found: error.to_string(),
-                expected: "a board that can be drawn".into(),
-            })?;
+            let answer = world.answer(&call).map_err(drawn)?;
             state.run.push(Message::tool(id, answer));
             if call.name == "summarize_the_task" {
                 return Ok(Stop::Summary);
@@ -228,17 +201,19 @@ impl Player {
         let started = Instant::now();
         let counter = std::sync::atomic::AtomicU64::new(0);
         let control = &control.with_counter(&counter);
-        let pruner = method.pruner(&self.engine, seed ^ index as u64);
         let mut own;
         let mut stop = stop;
         let mut summaries = 0;
         while let Stop::Summary = stop {
             summaries += 1;
-            if let Some(pruner) = &pruner {
-                let root = PictureRoot::new(".");
-                let pruned = pruner.prune_from(&state.run, &mut state.scorer, &root, control)?;
-                state.run = method.history(&state.run, pruned)?;
-            }
+            let own_seed = seed ^ index as u64;
+            state.run = method.prune(
+                &self.engine,
+                &state.run,
+                &mut state.scorer,
+                own_seed,
+                control,
+            )?;
             own = self.go(&mut state, world, control)?;
             stop = &own;
         }
@@ -268,24 +243,9 @@ impl Player {
             reasoning: state.reasoning,
             kept: self.tokens(&state.run),
             pushed: counter.into_inner(),
+            skill: Skill::of(task, &state.run, state.from),
             run: state.run,
             seconds: started.elapsed().as_secs_f64(),
         })
-    }
-}
-
-/// Whether an answer is the one that a guess in the place of the reading leads to; where every value is said, whether it says the guess.
-pub(super) fn stale(task: &Task, conflict: &Conflict, answer: &str) -> bool {
-    let mut values = task.values();
-    if let Some(value) = values.get_mut(conflict.step) {
-        value.clone_from(&conflict.stale);
-    }
-    let Some(thing) = task.asked().get(conflict.step) else {
-        return false;
-    };
-    let said = format!("{} = {}", thing.name(), conflict.stale);
-    match task.kind {
-        Kind::Read => answer.split(',').any(|item| grade(item, &said)),
-        _ => grade(answer, &task.answer(&values)),
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::{Method, Played};
+use super::{Method, Played, Skill, Times};
 use crate::eval::{Estimate, Rate};
 
 /// One method's numbers over one set.
@@ -39,6 +39,8 @@ pub struct Table {
     pub episodes: usize,
     /// Those with a summary.
     pub with_summary: usize,
+    /// What the agent does right by itself, over the episodes of the full trace.
+    pub skill: Skill,
 }
 
 impl Table {
@@ -53,7 +55,12 @@ impl Table {
                 .filter(|e| e.first().is_some_and(|p| p.summaries > 0))
                 .count(),
             rows: Vec::new(),
+            skill: Skill::default(),
         };
+        let all = episodes.iter().flatten();
+        for played in all.filter(|p| p.method == Method::Full) {
+            table.skill.add(played.skill);
+        }
         for which in 0..methods {
             let own: Vec<&Played> = episodes.iter().filter_map(|e| e.get(which)).collect();
             let Some(first) = own.first() else {
@@ -122,6 +129,15 @@ impl Table {
                 100.0 * row.unanswered
             );
         }
+        let times = |times: Times| format!("{:.1} of {}", 100.0 * times.share(), times.all);
+        let Skill { found, read, noted } = self.skill;
+        let _ = writeln!(
+            out,
+            "full trace: cells found {}, values read {}, facts noted {}",
+            times(found),
+            times(read),
+            times(noted)
+        );
         out
     }
 

@@ -6,7 +6,7 @@ use spare_models::Control;
 use spare_models::image::ImageError;
 
 use super::Set;
-use super::play::stale;
+use super::outcome::stale;
 use crate::error::Error;
 use crate::eval::act::{Acted, Actor, Scored, Stop, Tools};
 use crate::eval::world::{Environment, Knobs, grade};

@@ -1,7 +1,7 @@
 //! What does the model say next, and what does that mean?
 
 use serde_json::value::RawValue;
-use spare_models::Control;
+use spare_models::{Control, PreparedPrompt};
 
 use crate::engine::Engine;
 use crate::error::Error;
@@ -64,14 +64,13 @@ pub fn parse(text: &str, id: &str) -> Turn {
     Turn::Call(Message::assistant(thought, "", vec![call]))
 }
 
-/// Lets the model write the next turn of `run`, greedily, and says how many tokens that were.
-pub(super) fn next(
+/// Reads `run` and the header of the model's next turn into the scorer's cache.
+pub(super) fn read(
     engine: &Engine,
     scorer: &mut LocalScorer,
     run: &Trajectory,
-    id: &str,
     control: &Control<'_>,
-) -> Result<(Turn, usize), Error> {
+) -> Result<PreparedPrompt, Error> {
     let end = run.messages.len();
     let pictures = scorer.pictures(run, end, &PictureRoot::new("."))?;
     let trunk = replay::trunk_ids(&engine.prompter, run, end, &pictures)?;
@@ -80,6 +79,18 @@ pub(super) fn next(
     let ids = [trunk.ids, engine.prompter.encode_header()?].concat();
     let prompt = scorer.prepare(ids, &spans)?;
     scorer.advance(prompt.clone(), &[], control)?;
+    Ok(prompt)
+}
+
+/// Lets the model write the next turn of `run`, greedily. `id` is that of a call.
+pub(super) fn next(
+    engine: &Engine,
+    scorer: &mut LocalScorer,
+    run: &Trajectory,
+    id: &str,
+    control: &Control<'_>,
+) -> Result<Turn, Error> {
+    let prompt = read(engine, scorer, run, control)?;
     let mut cache = scorer.fork();
     let stop = engine.model.eos();
     let written = engine
@@ -90,12 +101,10 @@ pub(super) fn next(
     let text = engine
         .prompter
         .decode(written.get(..own).unwrap_or_default())?;
-    let turn = if ended {
-        parse(&text, id)
-    } else {
-        Turn::Broken(text)
-    };
-    Ok((turn, written.len()))
+    Ok(match ended {
+        true => parse(&text, id),
+        false => Turn::Broken(text),
+    })
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
-//! How does somebody who knows the board work on a task? Whole episodes to learn from, and openings to go on from.
+//! How does somebody who knows the board work on a task?
 
 use serde_json::{Value, json};
 use spare_models::image::ImageError;
 
 use super::question::{Kind, LIMIT};
 use super::scene::Thing;
-use super::{Environment, Knobs};
+use super::{Conflict, Environment, Knobs};
 use crate::eval::Random;
 use crate::eval::phrases::{FLUFF, GUESS, LOCATE, NEED, NEXT, READ};
-use crate::trajectory::{Message, Part, PictureSource, ToolCall, Trajectory};
+use crate::trajectory::{Message, ToolCall, Trajectory};
 
 const AGAIN: &[&str] = &[
     "The {a} still looks like {v}.",
@@ -16,86 +16,22 @@ const AGAIN: &[&str] = &[
     "As I said, the {a} might be a {v}.",
 ];
 
-/// A guess that the reading contradicts.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Conflict {
-    /// Which of the asked things.
-    pub step: usize,
-    /// The guess.
-    pub stale: String,
-    /// How often it is said.
-    pub mentions: usize,
-    /// Whether the summary states the reading.
-    pub stated: bool,
-}
+/// Why no more is read.
+const ENOUGH: &str = "I have every digit that I need.";
 
-/// A finished run.
-#[derive(Clone, Debug)]
-pub struct Episode {
-    /// Its name.
-    pub id: String,
-    /// The run; pictures are in memory.
-    pub run: Trajectory,
-    /// Sentences that hold a guess, which nobody can know: not to be learnt.
-    pub guesses: Vec<String>,
-    /// Guesses that a reading contradicts.
-    pub conflicts: Vec<Conflict>,
-    /// The right answer.
-    pub answer: String,
-}
-
-/// The beginning of a run, up to the answer to the first summary call: an agent goes on from here.
-#[derive(Clone, Debug)]
-pub struct Opening {
-    /// The run.
-    pub run: Trajectory,
-    /// Guesses that stand in it.
-    pub conflicts: Vec<Conflict>,
-}
-
-struct Writer<'a> {
+/// An episode that is being written.
+pub(super) struct Writer<'a> {
     random: Random,
     knobs: &'a Knobs,
     world: &'a Environment,
-    run: Trajectory,
-    guesses: Vec<String>,
-    conflicts: Vec<Conflict>,
+    pub(super) run: Trajectory,
+    pub(super) guesses: Vec<String>,
+    pub(super) conflicts: Vec<Conflict>,
     calls: Vec<String>,
 }
 
-impl Environment {
-    /// The expert's whole episode.
-    ///
-    /// # Errors
-    /// Where a picture cannot be written.
-    pub fn episode(&self, knobs: &Knobs, seed: u64, index: usize) -> Result<Episode, ImageError> {
-        let mut writer = Writer::new(self, knobs, seed, index)?;
-        writer.work(false)?;
-        Ok(Episode {
-            id: format!("world-{seed}-{index:05}"),
-            run: writer.run,
-            guesses: writer.guesses,
-            conflicts: writer.conflicts,
-            answer: self.task.answer(&self.task.values()),
-        })
-    }
-
-    /// The expert's episode up to its first summary, which there must be: see [`Knobs::summaries`].
-    ///
-    /// # Errors
-    /// Where a picture cannot be written.
-    pub fn opening(&self, knobs: &Knobs, seed: u64, index: usize) -> Result<Opening, ImageError> {
-        let mut writer = Writer::new(self, knobs, seed, index)?;
-        writer.work(true)?;
-        Ok(Opening {
-            run: writer.run,
-            conflicts: writer.conflicts,
-        })
-    }
-}
-
 impl<'a> Writer<'a> {
-    fn new(
+    pub(super) fn new(
         world: &'a Environment,
         knobs: &'a Knobs,
         seed: u64,
@@ -112,7 +48,8 @@ impl<'a> Writer<'a> {
         })
     }
 
-    fn work(&mut self, stop_at_summary: bool) -> Result<(), ImageError> {
+    /// Works the task off, or up to the first summary.
+    pub(super) fn work(&mut self, stop_at_summary: bool) -> Result<(), ImageError> {
         let task = &self.world.task;
         let (asked, values) = (task.asked(), task.values());
         if task.kind == Kind::Locate {
@@ -165,9 +102,21 @@ impl<'a> Writer<'a> {
         if let Some(last) = asked.last().filter(|_| !noted.contains(&(asked.len() - 1))) {
             thought.extend(self.read(last, &values));
         }
-        thought.push("I have every digit that I need.".into());
+        thought.push(ENOUGH.into());
         self.finish(thought.join(" "), &task.answer(&values));
         Ok(())
+    }
+
+    /// Says every value and what follows from it, and answers.
+    pub(super) fn conclude(&mut self) {
+        let task = &self.world.task;
+        let values = task.values();
+        let mut thought = Vec::new();
+        for (i, thing) in task.asked().iter().enumerate() {
+            thought.extend(self.read(thing, values.get(..=i).unwrap_or_default()));
+        }
+        thought.push(ENOUGH.into());
+        self.finish(thought.join(" "), &task.answer(&values));
     }
 
     /// Steps after which a summary is made: one a stretch of at most four.
@@ -290,30 +239,4 @@ fn spaced(name: &str, value: &Value) -> String {
 
 fn say(sentence: &str, about: &str, value: &str) -> String {
     sentence.replace("{a}", about).replace("{v}", value)
-}
-
-impl Episode {
-    /// The run in OpenAI Chat form as one line, and its pictures by the path it names them by.
-    pub fn to_openai(&self) -> (Value, Vec<(String, Vec<u8>)>) {
-        let mut pictures = Vec::new();
-        let mut messages = self.run.template_messages(usize::MAX);
-        for (message, value) in self.run.messages.iter().zip(&mut messages) {
-            let Some(parts) = value.get_mut("content").and_then(Value::as_array_mut) else {
-                continue;
-            };
-            for (part, value) in message.parts.iter().zip(parts) {
-                let Part::Picture(picture) = part else {
-                    continue;
-                };
-                let path = format!("img/{}-{}.png", self.id, pictures.len());
-                if let PictureSource::Bytes(bytes) = &picture.source {
-                    pictures.push((path.clone(), bytes.to_vec()));
-                }
-                *value = json!({"type": "image_url", "image_url": {"url": path}});
-            }
-        }
-        let run = json!({"id": self.id, "messages": messages, "tools": self.run.tools,
-            "metadata": {"answer": self.answer, "conflicts": self.conflicts}});
-        (run, pictures)
-    }
 }

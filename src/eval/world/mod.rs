@@ -7,13 +7,16 @@
 
 mod draw;
 mod environment;
+mod episode;
 mod expert;
 mod question;
 mod scene;
 
 pub use environment::{Environment, tools};
-pub use expert::{Conflict, Episode, Opening};
+pub use episode::{Conflict, Episode, Opening};
 pub use question::{Kind, Task, grade};
+#[cfg(feature = "train")]
+pub(crate) use scene::names;
 pub use scene::{Figure, Mix, Thing};
 
 #[cfg(test)]

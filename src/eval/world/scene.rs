@@ -52,6 +52,14 @@ impl Figure {
     }
 }
 
+/// Every word of the names of things.
+#[cfg(feature = "train")]
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    let figures = Figure::SHAPES.iter().chain(&[Figure::Card, Figure::Bar]);
+    let colours = COLOURS.iter().map(|(name, _)| *name);
+    colours.chain(figures.map(|figure| figure.name()))
+}
+
 /// One thing on the board.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thing {

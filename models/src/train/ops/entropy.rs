@@ -5,6 +5,7 @@ use std::sync::Arc;
 use candle_core::{CpuStorage, CustomOp1, Error, Layout, Result, Shape, Tensor};
 use rayon::prelude::*;
 
+use super::lanes::{exp, top};
 use super::{values, with_values};
 
 /// The weighted mean of `-log softmax(logits)[target]` in nats, for `logits` `[rows, classes]` and one `(target, weight)` a row.
@@ -26,8 +27,8 @@ struct Entropy {
 
 /// `log(sum(exp(row)))`, f64 inside.
 fn log_sum(row: &[f32]) -> f32 {
-    let top = row.iter().fold(f32::NEG_INFINITY, |top, x| top.max(*x));
-    let sum: f64 = row.iter().map(|x| f64::from((x - top).exp())).sum();
+    let top = top(row);
+    let sum: f64 = row.iter().map(|x| f64::from(exp(x - top))).sum();
     top + sum.ln() as f32
 }
 
@@ -67,7 +68,7 @@ impl CustomOp1 for Entropy {
                 .for_each(|((out, row), (target, weight))| {
                     let (log_sum, scale) = (log_sum(row), grad * weight);
                     for (out, x) in out.iter_mut().zip(row) {
-                        *out = (x - log_sum).exp() * scale;
+                        *out = exp(x - log_sum) * scale;
                     }
                     if let Some(out) = out.get_mut(*target as usize) {
                         *out -= scale;

@@ -3,7 +3,10 @@
 //! The fused operations of inference have no backward pass and are never used here. These have one, written beside the value, and a test
 //! holds each of them against central differences; the whole model is held against PyTorch in `tests/train`.
 
+mod bias;
 mod entropy;
+mod gelu;
+mod lanes;
 mod norm;
 mod rotary;
 mod softmax;
@@ -11,7 +14,9 @@ mod swiglu;
 
 use candle_core::{CpuStorage, Error, Layout, Result, Storage, Tensor};
 
+pub(super) use bias::add_bias;
 pub(super) use entropy::cross_entropy;
+pub(super) use gelu::gelu_tanh;
 pub(super) use norm::{layer_norm, rms_norm};
 pub(super) use rotary::{Angles, rotate};
 pub(super) use softmax::{Sight, softmax};

@@ -3,7 +3,8 @@
 use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor};
 use rayon::prelude::*;
 
-use super::{min_rows, values, with_values};
+use super::lanes::{dot, spread, sum};
+use super::{add_bias, min_rows, values, with_values};
 
 /// `x / sqrt(mean(x²) + eps) * weight` over the last dimension.
 pub(crate) fn rms_norm(x: &Tensor, weight: &Tensor, eps: f64) -> Result<Tensor> {
@@ -17,7 +18,7 @@ pub(crate) fn rms_norm(x: &Tensor, weight: &Tensor, eps: f64) -> Result<Tensor> 
 /// `(x - mean) / sqrt(variance + eps) * weight + bias` over the last dimension.
 pub(crate) fn layer_norm(x: &Tensor, weight: &Tensor, bias: &Tensor, eps: f64) -> Result<Tensor> {
     let norm = Norm { eps, centred: true };
-    x.contiguous()?.apply_op2(weight, norm)?.broadcast_add(bias)
+    add_bias(&x.contiguous()?.apply_op2(weight, norm)?, bias)
 }
 
 struct Norm {
@@ -29,13 +30,12 @@ impl Norm {
     /// Mean (0 where rows are not centred) and `1 / sqrt(mean square + eps)`.
     fn scale(&self, row: &[f32]) -> (f32, f32) {
         let width = row.len().max(1) as f64;
-        let mean = if self.centred {
-            row.iter().map(|v| f64::from(*v)).sum::<f64>() / width
-        } else {
-            0.0
+        let mean = match self.centred {
+            true => f64::from(sum(row)) / width,
+            false => 0.0,
         };
-        let squares: f64 = row.iter().map(|v| (f64::from(*v) - mean).powi(2)).sum();
-        let scale = (squares / width + self.eps).sqrt().recip();
+        let squares = spread(row, mean as f32);
+        let scale = (f64::from(squares) / width + self.eps).sqrt().recip();
         (mean as f32, scale as f32)
     }
 }
@@ -120,16 +120,16 @@ impl Norm {
     /// With n the normalised row and h = grad * weight: dx = scale * (h - mean(h) - n * mean(h * n)), the first mean only where centred.
     fn row(&self, dx: &mut [f32], dw: &mut [f32], row: &[f32], weight: &[f32], grad: &[f32]) {
         let (mean, scale) = self.scale(row);
-        let (mut sum, mut product) = (0f32, 0f32);
-        for (((v, weight), grad), dw) in row.iter().zip(weight).zip(grad).zip(dw) {
-            let (n, h) = ((v - mean) * scale, grad * weight);
-            sum += h;
-            product += h * n;
-            *dw += grad * n;
+        for (((dx, dw), v), grad) in dx.iter_mut().zip(dw).zip(row).zip(grad) {
+            *dx = grad * (v - mean) * scale;
+            *dw += *dx;
         }
         let width = row.len().max(1) as f32;
-        let shift = if self.centred { sum / width } else { 0.0 };
-        let pull = product / width;
+        let shift = match self.centred {
+            true => dot(grad, weight) / width,
+            false => 0.0,
+        };
+        let pull = dot(dx, weight) / width;
         for (((dx, v), weight), grad) in dx.iter_mut().zip(row).zip(weight).zip(grad) {
             let n = (v - mean) * scale;
             *dx = scale * (grad * weight - shift - n * pull);

@@ -3,6 +3,7 @@
 use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor};
 use rayon::prelude::*;
 
+use super::lanes::{dot, exp, sum, top};
 use super::{min_rows, values, with_values};
 
 /// What a row may look at.
@@ -49,15 +50,14 @@ impl CustomOp1 for Softmax {
             .enumerate()
             .for_each(|(row, (out, scores))| {
                 let seen = self.seen(row, columns);
-                let pairs = || first(seen, scores);
-                let top = pairs().fold(f32::NEG_INFINITY, |top, x| top.max(*x));
-                let mut sum = 0f32;
-                for (out, x) in out.iter_mut().zip(pairs()) {
-                    *out = (self.scale * (x - top)).exp();
-                    sum += *out;
+                let scores = first(seen, scores);
+                let top = top(scores);
+                let out = out.get_mut(..seen).unwrap_or_default();
+                for (out, x) in out.iter_mut().zip(scores) {
+                    *out = exp(self.scale * (x - top));
                 }
-                let share = sum.recip();
-                out.iter_mut().take(seen).for_each(|out| *out *= share);
+                let share = sum(out).recip();
+                out.iter_mut().for_each(|out| *out *= share);
             });
         Ok((CpuStorage::F32(out), layout.shape().clone()))
     }
@@ -74,9 +74,9 @@ impl CustomOp1 for Softmax {
                     .enumerate()
                     .for_each(|(row, ((out, shares), grad))| {
                         let seen = self.seen(row, columns);
-                        let pairs = || first(seen, shares).zip(grad);
-                        let mean: f32 = pairs().map(|(p, g)| p * g).sum();
-                        for (out, (p, g)) in out.iter_mut().zip(pairs()) {
+                        let (shares, grad) = (first(seen, shares), first(seen, grad));
+                        let mean = dot(shares, grad);
+                        for ((out, p), g) in out.iter_mut().zip(shares).zip(grad) {
                             *out = self.scale * p * (g - mean);
                         }
                     });
@@ -87,6 +87,6 @@ impl CustomOp1 for Softmax {
     }
 }
 
-fn first(seen: usize, row: &[f32]) -> impl Iterator<Item = &f32> {
-    row.iter().take(seen)
+fn first(seen: usize, row: &[f32]) -> &[f32] {
+    row.get(..seen).unwrap_or(row)
 }

@@ -3,6 +3,7 @@
 use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor};
 use rayon::prelude::*;
 
+use super::lanes::exp;
 use super::{values, with_values};
 
 /// Values that a thread takes at least.
@@ -59,5 +60,5 @@ impl CustomOp2 for SwiGlu {
 }
 
 fn sigmoid(x: f32) -> f32 {
-    1.0 / (1.0 + (-x).exp())
+    1.0 / (1.0 + exp(-x))
 }

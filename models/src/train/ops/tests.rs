@@ -79,6 +79,18 @@ fn rotary_and_gate() {
 }
 
 #[test]
+fn bias_and_gelu() {
+    check(&[(&[66, 2], 1.1), (&[2], 0.4)], |x| add_bias(&x[0], &x[1]));
+    check(&[(&[3, 5], 1.3)], |x| gelu_tanh(&(&x[0] * 3.0)?));
+    let zero = Tensor::zeros(1, candle_core::DType::F32, &Device::Cpu).unwrap();
+    let zero = Var::from_tensor(&zero).unwrap();
+    let grads = gelu_tanh(zero.as_tensor()).unwrap().backward().unwrap();
+    let slope = grads.get(zero.as_tensor()).unwrap();
+    assert_eq!(slope.to_vec1::<f32>().unwrap(), [0.5]);
+    let wide = Tensor::zeros((2, 3), candle_core::DType::F32, &Device::Cpu).unwrap();
+    assert!(add_bias(&wide, zero.as_tensor()).is_err());
+}
+#[test]
 fn entropy_with_weights() {
     let targets = std::sync::Arc::new(vec![(2, 1.0), (0, 0.0), (1, 3.0)]);
     check(&[(&[3, 5], 1.7)], |x| cross_entropy(&x[0], targets.clone()));
