@@ -56,3 +56,19 @@ pub fn keep_freed_memory() -> bool {
     #[cfg(not(any(feature = "mimalloc", all(target_os = "linux", target_env = "gnu"))))]
     false
 }
+
+#[cfg(all(test, feature = "mimalloc"))]
+mod tests {
+    /// The number of the option is not in the crate's interface: it holds as long as that option's value is mimalloc's default, and then ours.
+    #[test]
+    fn the_option_is_the_delay_of_purging() {
+        const DEFAULT: std::ffi::c_long = 10;
+        // SAFETY: reads a number.
+        let delay = || unsafe { libmimalloc_sys::mi_option_get(15) };
+        if std::env::var_os("MIMALLOC_PURGE_DELAY").is_none() {
+            assert_eq!(delay(), DEFAULT);
+        }
+        assert!(super::keep_freed_memory());
+        assert_eq!(delay(), -1);
+    }
+}

@@ -12,6 +12,7 @@ use super::input::{Input, check_names};
 use super::model;
 use super::options::{Pictures, set_threads};
 use super::output::Output;
+use super::train::figures;
 use crate::plan::sha256;
 use crate::replay::PictureRoot;
 use crate::summary::SummaryTool;
@@ -393,19 +394,12 @@ fn line(report: &Report<'_>) -> String {
         seconds,
         held_out,
     } = report;
+    let kinds = SummaryToken::ALL.map(|(kind, name)| (kind as u8, name));
     let mut line = format!(
-        "{}/{steps} epoch {epoch} loss {:.4} rate {:.1e} norm {:.2} {:.0} tok/s",
+        "{}/{steps} epoch {epoch} {}",
         step.step,
-        step.outcome.loss,
-        step.rate,
-        step.norm,
-        step.outcome.tokens as f64 / seconds
+        figures(step, *seconds, &kinds)
     );
-    for (kind, name) in SummaryToken::ALL {
-        if let Some((right, all)) = step.outcome.right.get(&(kind as u8)) {
-            line += &format!(" {name} {:.3}", *right as f64 / (*all).max(1) as f64);
-        }
-    }
     if let Some(loss) = held_out {
         line += &format!(" held out {loss:.4}");
     }

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
+use spare_models::train::Step;
+
 use crate::Error;
 use crate::train::{Recipe, Report, TokenKind, run as train};
 
@@ -49,20 +51,26 @@ fn line(report: &Report<'_>) -> String {
         step,
         seconds,
     } = report;
-    let mut line = format!(
-        "{stage} {}/{steps} loss {:.4} rate {:.1e} norm {:.2} {:.0} tok/s",
+    let kinds = TokenKind::LEARNT.map(|(kind, name)| (kind as u8, name));
+    format!(
+        "{stage} {}/{steps} {}",
         step.step,
+        figures(step, *seconds, &kinds)
+    )
+}
+
+/// What a step of any training came to: loss, rate, norm, tokens a second, and of each kind of token the share that was right.
+pub(super) fn figures(step: &Step, seconds: f64, kinds: &[(u8, &str)]) -> String {
+    let mut line = format!(
+        "loss {:.4} rate {:.1e} norm {:.2} {:.0} tok/s",
         step.outcome.loss,
         step.rate,
         step.norm,
         step.outcome.tokens as f64 / seconds
     );
-    for (kind, name) in TokenKind::LEARNT {
-        if let Some((right, all)) = step.outcome.right.get(&(kind as u8)) {
-            line.push_str(&format!(
-                " {name} {:.3}",
-                *right as f64 / (*all).max(1) as f64
-            ));
+    for (kind, name) in kinds {
+        if let Some((right, all)) = step.outcome.right.get(kind) {
+            line += &format!(" {name} {:.3}", *right as f64 / (*all).max(1) as f64);
         }
     }
     line

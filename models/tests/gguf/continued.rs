@@ -1,5 +1,7 @@
 //! Real weights say what they say in transformers: SmolLM2 continues 20 prompts (golden file: tests/golden/smollm2.py).
 
+use std::ops::Range;
+
 use serde_json::Value;
 use spare_models::{Checkpoint, Control, Device, KvCache, Model, PreparedPrompt, WeightDtype};
 
@@ -68,23 +70,21 @@ fn greedy_continuations_are_those_of_transformers() {
 /// The most probable token behind `given`, and behind each of `wanted` but the last when these have followed.
 fn best_next(model: &Model, given: &[u32], wanted: &[u32]) -> Vec<u32> {
     let all = [given, wanted].concat();
-    let rows: Vec<usize> = (given.len() - 1..all.len() - 1).collect();
-    let context = PreparedPrompt::new(model, all.clone(), Vec::new()).unwrap();
-    let hidden = model
-        .prefill(
-            &context,
-            0..all.len(),
-            &mut KvCache::new(),
-            &rows,
-            &Control::none(),
-        )
-        .unwrap();
-    let logits = model.logits(&hidden).unwrap();
+    let logits = logits(model, &all, given.len() - 1..all.len() - 1);
     let best = |row: &[f32]| (0..row.len()).max_by(|&a, &b| row[a].total_cmp(&row[b]));
     logits
         .chunks(model.vocab_size())
         .map(|row| best(row).unwrap() as u32)
         .collect()
+}
+
+/// Logits behind the tokens at `places` of `ids`, from one pass: `[places, vocab]`.
+fn logits(model: &Model, ids: &[u32], places: Range<usize>) -> Vec<f32> {
+    let context = PreparedPrompt::new(model, ids.to_vec(), Vec::new()).unwrap();
+    let rows: Vec<usize> = places.collect();
+    let cache = &mut KvCache::new();
+    let hidden = model.prefill(&context, 0..ids.len(), cache, &rows, &Control::none());
+    model.logits(&hidden.unwrap()).unwrap()
 }
 
 /// What the quantised products cost, against the dequantised weights: printed, and bounded so that a wrong block shows.
@@ -97,22 +97,11 @@ fn the_quantised_path_is_near_the_dequantised_one() {
     let mut divergences = Vec::new();
     for prompt in prompts() {
         let all = [ids(&prompt["ids"]), ids(&prompt["greedy"])].concat();
-        let rows: Vec<usize> = (0..all.len()).collect();
-        let logits = |model: &Model| {
-            let context = PreparedPrompt::new(model, all.clone(), Vec::new()).unwrap();
-            let hidden = model
-                .prefill(
-                    &context,
-                    0..all.len(),
-                    &mut KvCache::new(),
-                    &rows,
-                    &Control::none(),
-                )
-                .unwrap();
-            model.logits(&hidden).unwrap()
-        };
         let vocab = exact.vocab_size();
-        let (p, q) = (logits(&exact), logits(&kept));
+        let (p, q) = (
+            logits(&exact, &all, 0..all.len()),
+            logits(&kept, &all, 0..all.len()),
+        );
         divergences.extend(p.chunks(vocab).zip(q.chunks(vocab)).map(|(p, q)| kl(p, q)));
     }
     divergences.sort_by(f64::total_cmp);
